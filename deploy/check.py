@@ -99,9 +99,9 @@ def check_unit():
         file = pathlib.Path(folder) / "debate.service"
         file.write_text(unit.replace("/usr/local/bin/debate", PROGRAM), encoding="utf-8")
         assert PROGRAM in file.read_text(encoding="utf-8")
-        told = subprocess.run(["systemd-analyze", "verify", file], capture_output=True, text=True, check=False)
-        ours = [line for line in told.stderr.splitlines() if "debate.service" in line]
-        assert not ours and told.returncode == 0, told.stderr
+        verified = subprocess.run(["systemd-analyze", "verify", file], capture_output=True, text=True, check=False)
+        ours = [line for line in verified.stderr.splitlines() if "debate.service" in line]
+        assert not ours and verified.returncode == 0, verified.stderr
         run("systemd-sysusers", "--dry-run", FOLDER.resolve() / "systemd" / "debate.sysusers")
         run("systemd-analyze", "security", "--offline=yes", f"--threshold={EXPOSURE_MAX}", file)
 

@@ -1,5 +1,5 @@
-//! One whole debate at zero model latency beside 31 bare tasks that read the same replies; the prompt and the reply of
-//! one argument; and what a thousand debates in flight take of memory and processor.
+//! One whole debate at zero model latency, compared with 31 bare tasks that read the same replies; the prompt and the
+//! reply of one argument; and the memory and processor time that a thousand debates in flight take.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -56,7 +56,7 @@ impl ChatModel for Remembering {
         chunks: &mut dyn ChunkSink,
     ) -> Result<ChatReply, ModelError> {
         let digest = request.prompt_digest();
-        let known = self.replies.lock().expect("nobody panics").get(&digest).cloned();
+        let known = self.replies.lock().expect("no thread panics").get(&digest).cloned();
         let reply = match known {
             Some(reply) => {
                 chunks.push(&reply.text);
@@ -64,7 +64,7 @@ impl ChatModel for Remembering {
             }
             None => self.model.complete(request, chunks).await?,
         };
-        self.replies.lock().expect("nobody panics").insert(digest, reply.clone());
+        self.replies.lock().expect("no thread panics").insert(digest, reply.clone());
         Ok(reply)
     }
 }
@@ -112,10 +112,10 @@ fn debate(c: &mut Criterion) {
     let engine = engine(model.clone());
     let request = request();
     runtime.block_on(whole_debate(&engine, request.clone()));
-    let digests: Vec<[u8; 32]> = model.replies.lock().expect("nobody panics").keys().copied().collect();
+    let digests: Vec<[u8; 32]> = model.replies.lock().expect("no thread panics").keys().copied().collect();
     assert_eq!(digests.len(), 31);
     let texts: Vec<String> =
-        model.replies.lock().expect("nobody panics").values().map(|reply| reply.text.clone()).collect();
+        model.replies.lock().expect("no thread panics").values().map(|reply| reply.text.clone()).collect();
     let mut group = c.benchmark_group("whole_debate");
     group.sample_size(30);
     group.bench_function("floor", |b| b.iter(|| runtime.block_on(raw(&texts))));

@@ -1,4 +1,4 @@
-//! Folding a log of 10,000 events, and appending to SQLite, each beside what cannot be left out.
+//! Folding a log of 10,000 events, and appending to SQLite, each compared with the minimum work.
 
 use std::time::Duration;
 

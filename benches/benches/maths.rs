@@ -1,4 +1,4 @@
-//! Scores, consensus and pools of five roles over 2 to 50 outcomes, beside the same sums over flat arrays.
+//! Scores, consensus and pools of five roles over 2 to 50 outcomes, compared with the same sums over flat arrays.
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use debate_core::measures::consensus::Consensus;

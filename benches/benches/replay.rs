@@ -1,6 +1,6 @@
-//! Replaying a million small events out of SQLite and of PostgreSQL: read, decoded and folded by the engine, without and
-//! with verification, beside a client that fetches the same rows and reads their JSON (beside verification, hashes them as
-//! the chain does) and does nothing with it.
+//! Replaying a million small events out of SQLite and of PostgreSQL: read, decoded and folded by the engine, without
+//! and with verification. Each is compared with a client that fetches the same rows, reads their JSON (and, for
+//! verification, hashes them as the chain does) and does nothing with it.
 //!
 //! One slice of debates after the other, each by all four in turn, each time another one first; a ratio is that of one
 //! slice, in events a second, and the table has their median and quartiles. A whole run in which the promise is missed ends

@@ -26,8 +26,8 @@ fn request() -> AcceptedRequest {
     accept::accept(REQUEST).expect("the example is valid")
 }
 
-/// Returns the longest chain: arguments round by round, the judge behind the others in the last, scores beside them,
-/// the synthesis behind all.
+/// Returns the longest chain: arguments round by round, the judge after the others in the last round, scores in
+/// parallel with them, and the synthesis after everything.
 fn critical_path(latencies: &[(CallKey, Duration)]) -> f64 {
     let of = |call: &str| {
         let found = latencies.iter().find(|(name, _)| name.to_string() == call);

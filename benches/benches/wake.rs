@@ -1,5 +1,5 @@
-//! How soon a subscriber at another replica has an event that one replica has acknowledged; and what being watched by a
-//! thousand of them costs whoever appends. Two replicas are two stores with connections and engines of their own on one
+//! How soon a subscriber at another replica has an event that one replica has acknowledged; and what a thousand
+//! subscribers cost an append. Two replicas are two stores with connections and engines of their own on one
 //! PostgreSQL, in one process. A whole run in which a promise is missed ends with exit code 1; `--quick` only reports it.
 
 use std::env;
@@ -96,22 +96,22 @@ async fn deliveries(author: &mut Author, other: &Engine, count: usize) -> Result
     let mut took = Vec::with_capacity(count);
     while took.len() < count {
         let debate = author.open().await?;
-        let (tell, mut told) = mpsc::unbounded_channel();
+        let (tell, mut delivered) = mpsc::unbounded_channel();
         let mut watched = Box::pin(other.watch(debate, Seq::START, false).await?);
         tokio::spawn(async move {
             while let Some(item) = watched.next().await {
                 if let Ok(Watched::Event(event)) = item {
-                    // Whoever measures may have enough.
+                    // The measurement may be over.
                     let _enough = tell.send((event.seq, Instant::now()));
                 }
             }
         });
-        told.recv().await.context("the first event does not arrive")?;
+        delivered.recv().await.context("the first event does not arrive")?;
         while !author.is_at_end() && took.len() < count {
             // So that every look of a poll is met at another moment.
             tokio::time::sleep(PAUSE + Duration::from_millis(took.len() as u64 % 37)).await;
             let (acknowledged, _) = author.append().await?;
-            let (seq, arrived) = told.recv().await.context("an event does not arrive")?;
+            let (seq, arrived) = delivered.recv().await.context("an event does not arrive")?;
             ensure!(seq.0 == author.next as u64, "event {seq} instead of {}", author.next);
             took.push(ms(arrived.saturating_duration_since(acknowledged)));
         }

@@ -26,7 +26,7 @@ static SERVER: LazyLock<SocketAddr> = LazyLock::new(|| {
         eprintln!("{panic}");
         std::process::abort();
     }));
-    let (tell, told) = std::sync::mpsc::channel();
+    let (tell, address) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         runtime.block_on(async {
@@ -47,7 +47,7 @@ static SERVER: LazyLock<SocketAddr> = LazyLock::new(|| {
             serve(listener, engine, options, std::future::pending()).await.expect("it serves");
         });
     });
-    told.recv().expect("the server is up")
+    address.recv().expect("the server is up")
 });
 
 /// Checks what holds for every connection.

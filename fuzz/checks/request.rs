@@ -1,4 +1,4 @@
-//! Whatever is accepted as a request can be stored and read back; whatever is not is told why.
+//! An accepted request can be stored and read back; a refused one gets a reason.
 
 use debate_core::event::{Event, Opened};
 use debate_core::format::Format;

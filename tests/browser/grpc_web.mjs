@@ -1,4 +1,4 @@
-// A page of another site, in a real browser, holds a debate over gRPC-web with a client that nobody here wrote.
+// A page of another site, in a real browser, runs a debate over gRPC-web with a third-party client.
 //
 // DEBATE_BIN names the program, DEBATE_DESCRIPTORS the file with the descriptors of the services. Ends with 0 when all of
 // it holds.
@@ -54,7 +54,7 @@ try {
   assert.equal(seen.last, "concluded");
   assert.equal(seen.isSame, true, "the same request opens one debate");
   assert.equal(seen.wrongToken, "Unauthenticated");
-  assert.equal(seen.nobodys, "NotFound");
+  assert.equal(seen.missing, "NotFound");
   assert.equal(seen.invalid, "InvalidArgument");
   const refused = await page.evaluate((address, token) => window.debate(address, token).catch((error) => String(error)), strange.address, TOKEN);
   assert.match(refused, /fetch/i, "a site that is not named is not served");

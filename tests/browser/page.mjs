@@ -47,7 +47,7 @@ window.debate = async (baseUrl, token) => {
     isSame: again.debate.id === debateId,
     state: (await known.getDebate({ debateId })).debate.state,
     wrongToken: await refusal(client("wrong").getDebate({ debateId })),
-    nobodys: await refusal(known.getDebate({ debateId: "00000000-0000-7000-8000-000000000000" })),
+    missing: await refusal(known.getDebate({ debateId: "00000000-0000-7000-8000-000000000000" })),
     invalid: await refusal(known.startDebate({ format: { case: "deliberation", value: {} } })),
   };
 };

@@ -13,11 +13,11 @@ const { LLMock } = require("@copilotkit/aimock");
 
 const mock = new LLMock({ port: 0, chunkSize: 3, strict: true });
 const usage = { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 };
-// Whoever sits at a roundtable has a position of its own, and in later rounds answers the others. First, for the
-// first that matches answers, and these prompts are long.
+// Each agent of a roundtable has its own position and answers the others in later rounds. Registered first because
+// the first match answers, and these prompts are long.
 mock.on({ userMessage: "# Output format" }, ({ messages }) => {
   const said = (role) => messages.filter((one) => one.role === role).map((one) => one.content).join("\n");
-  const name = /You are ([^.]+)\./.exec(said("system"))?.[1] ?? "nobody";
+  const name = /You are ([^.]+)\./.exec(said("system"))?.[1] ?? "no one";
   const round = Number(/This is round (\d+)/.exec(said("user"))?.[1] ?? 1);
   const stance = /Your assigned stance: (YES|NO|NEUTRAL)/.exec(said("system"))?.[1] ?? null;
   const position = `${name} holds in round ${round} that ${name.length} of ten would pay for it.`;

@@ -1,5 +1,5 @@
-"""What the program sends over OTLP, taken in and passed on by a collector that nobody here wrote (rotel), and read with
-OpenTelemetry's own Python types behind it.
+"""What the program sends over OTLP, received and forwarded by a third-party collector (rotel), and then read with
+OpenTelemetry's own Python types.
 
 A debate is started below a trace of the caller's own. All spans must be of that trace and form a tree of the debate,
 its rounds, their calls and the attempts at them; what is measured must agree with them and with what is scraped; and
@@ -104,7 +104,7 @@ def free_ports(count):
 
 
 class Server:
-    """The program as a server, told to send everything to a collector and to be scraped."""
+    """The program as a server that sends everything to a collector and serves metrics to be scraped."""
 
     def __init__(self, folder, collector):
         command = [os.environ["DEBATE_BIN"], "serve", "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0"]
@@ -204,8 +204,8 @@ def main():
     check(sum(map(int, lines)) == attempts, f"{attempts} attempts measured, scraped {lines}")
     asked = json.loads(question)["prediction_context"]["task"]["question"]
     said = [asked[:40], result["key_insights"][0]["insight"][:40]]
-    told = str(spans.spans) + str(measurements.metrics) + scraped + "".join(server.log)
-    check(not any(text in told for text in said), "something that was said is told")
+    exported = str(spans.spans) + str(measurements.metrics) + scraped + "".join(server.log)
+    check(not any(text in exported for text in said), "text of the debate is in the telemetry")
     for line in server.log:
         check(json.loads(line)["level"] in ("INFO", "WARN"), line)
     print(f"{sum(kinds.values())} spans of one trace, {attempts} attempts; nothing that was said is among them")

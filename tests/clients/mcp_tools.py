@@ -1,8 +1,8 @@
 """An agent's client that others wrote: the official SDK of the Model Context Protocol, over stdio and over HTTP.
 
 It lists the tools, uses each of the twelve, holds the example of every mode, hears progress, continues a roundtable with a focus, pauses, resumes and stops
-one, reads a log as a resource, and is told every argument that is wrong (rule T12). The SDK itself checks what a tool gives
-against the schema that the server promised. DEBATE_BIN names the program. Ends with 0 when all of it holds.
+one, reads a log as a resource, and gets an error that names every invalid argument (rule T12). The SDK itself checks what
+a tool returns against the schema that the server promised. DEBATE_BIN names the program. Ends with 0 when all of it holds.
 """
 
 import asyncio
@@ -57,7 +57,7 @@ async def check_tools(client):
     wrong = await refusal(client, "start_roundtable", agents=["ada"], mode="chaos", rounds=0, wait_s=-1, colour="red")
     check(wrong == ["wait_s", "colour", "topic", "mode", "agents", "rounds"], f"at fault are {wrong}")
     check(await refusal(client, "get_round_details", round=11) == ["debate_id", "round"], "not every argument is named")
-    check(await refusal(client, "get_consensus", debate_id="nobody") == [], "an unknown roundtable is no wrong argument")
+    check(await refusal(client, "get_consensus", debate_id="missing") == [], "an unknown roundtable is reported as an invalid argument")
 
 
 async def check_roundtable(client):
@@ -91,7 +91,7 @@ async def check_roundtable(client):
     seats = await use(client, "get_agents", debate_id=debate_id)
     check([seat["rounds"] for seat in seats["agents"]] == [[1, 2, 3]] * 3, f"agents: {seats}")
     check(all(seat["shown_as"] for seat in seats["agents"]), "names are hidden in delphi")
-    check("delphi" in (await use(client, "get_agents"))["modes"], "modes are told without a roundtable too")
+    check("delphi" in (await use(client, "get_agents"))["modes"], "modes are not listed without a roundtable")
     listed = await use(client, "list_sessions", state="concluded")
     check([debate["id"] for debate in listed["debates"]] == [debate_id], f"listed: {listed}")
     said = await use(client, "get_response_detail", debate_id=debate_id, agent="bo", round=2)
@@ -129,7 +129,7 @@ async def check_modes(client):
 async def check_log(client, debate_id):
     uris = [str(resource.uri) for resource in (await client.list_resources()).resources]
     check(f"debate://{debate_id}/log" in uris, f"resources: {uris}")
-    check((await client.list_resource_templates()).resource_templates, "nobody tells how logs are addressed")
+    check((await client.list_resource_templates()).resource_templates, "no resource template describes the address of a log")
     uri, kinds = f"debate://{debate_id}/log", []
     while uri:
         page = json.loads((await client.read_resource(uri)).contents[0].text)
@@ -138,10 +138,10 @@ async def check_log(client, debate_id):
         uri = page["next"]
     check(kinds[0] == "opened" and kinds.count("continued") == 1 and kinds[-1] == "concluded", f"the log is {kinds}")
     try:
-        await client.read_resource("debate://nobody/log")
+        await client.read_resource("debate://missing/log")
     except MCPError:
         return
-    raise AssertionError("a log of nobody was read")
+    raise AssertionError("a log of an unknown debate was read")
 
 
 async def check_control(client):

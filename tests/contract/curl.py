@@ -19,10 +19,10 @@ def call(server, protocol, method, message, token=TOKEN):
     url = f"http://{server.address}/debate.v1.DebateService/{method}"
     command = [os.environ["BUF"], "curl", "--protocol", protocol, "--http2-prior-knowledge"]
     command += ["--reflect-header", f"Authorization: Bearer {TOKEN}", "--header", f"Authorization: Bearer {token}"]
-    told = subprocess.run([*command, "--data", json.dumps(message), url], capture_output=True, text=True, check=False)
-    if told.returncode:
-        return told.stderr
-    reader, answers, rest = json.JSONDecoder(), [], told.stdout.strip()
+    run = subprocess.run([*command, "--data", json.dumps(message), url], capture_output=True, text=True, check=False)
+    if run.returncode:
+        return run.stderr
+    reader, answers, rest = json.JSONDecoder(), [], run.stdout.strip()
     while rest:
         answer, end = reader.raw_decode(rest)
         answers.append(answer)
@@ -42,8 +42,8 @@ def main():
             check(events[-1]["kind"] == "concluded", events[-1])
             wrong = call(server, protocol, "StartDebate", {"deliberation": {}})
             check("invalid_argument" in wrong and "participants" in wrong, wrong)
-            told = call(server, protocol, "ListDebates", {}, "wrong")
-            check("unauthenticated" in told.lower(), told)
+            refused = call(server, protocol, "ListDebates", {}, "wrong")
+            check("unauthenticated" in refused.lower(), refused)
         check(len(ids) == 1, f"the same request opened {ids}")
     print(f"{len(events)} events over gRPC, and the same over gRPC-web")
 

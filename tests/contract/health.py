@@ -27,7 +27,7 @@ def main():
                 answer = stub.Check(request, timeout=PATIENCE_S, wait_for_ready=True)
                 check(answer.status == SERVING, f"{service!r} is {answer.status}")
             try:
-                stub.Check(health_pb2.HealthCheckRequest(service="debate.v1.Nobody"), timeout=PATIENCE_S)
+                stub.Check(health_pb2.HealthCheckRequest(service="debate.v1.Missing"), timeout=PATIENCE_S)
                 check(False, "a service that is not there is healthy")
             except grpc.RpcError as error:
                 check(error.code() == grpc.StatusCode.NOT_FOUND, f"a service that is not there: {error.code()}")

@@ -40,9 +40,9 @@ def main():
             command = [PROGRAM, "--config-file", config, "run", f"{url}/api/v1/openapi.json", "--phases", phase, *more]
             command += ["--exclude-checks", "positive_data_acceptance", "--request-timeout", str(PATIENCE_S)]
             command += ["--header", f"Authorization: Bearer {TOKEN}", "--seed", "1"]
-            told = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-            check(told.returncode == 0, told.stdout + told.stderr)
-            print(f"{phase}: {re.search(r'[0-9]+ generated, [^,]*', told.stdout).group()}")
+            ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+            check(ran.returncode == 0, ran.stdout + ran.stderr)
+            print(f"{phase}: {re.search(r'[0-9]+ generated, [^,]*', ran.stdout).group()}")
 
 
 if __name__ == "__main__":

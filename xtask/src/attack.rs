@@ -17,7 +17,7 @@ use crate::cargo::Workspace;
 use crate::peers::{install, model_server};
 use crate::real::child::OwnedChild;
 
-/// What a message may cost: so many bytes for each of its own, and as many besides.
+/// The memory that a message may use: this many bytes for each byte of the message, plus a fixed number.
 const BYTES_EACH: u64 = 20;
 const BYTES_FREE: u64 = 1 << 20;
 

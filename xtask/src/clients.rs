@@ -1,7 +1,7 @@
 //! Programs in other languages: clients of the server, and a model server that the adapters are clients of.
 //!
-//! Each Python script of tests/clients runs against the freshly built binary. It is told the path of the binary in
-//! `DEBATE_BIN`, starts its own server and ends with 0 when all it checks holds.
+//! Each Python script of tests/clients runs against the freshly built binary. It reads the path of the binary
+//! from `DEBATE_BIN`, starts its own server and ends with 0 when all it checks holds.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -14,7 +14,7 @@ use crate::cargo::{Workspace, answers, succeed};
 use crate::debian;
 use crate::report::{Ended, Report};
 
-/// Seconds for all targets together in continuous integration, beside their build.
+/// Seconds for all targets together in continuous integration, without their build.
 pub(crate) const CI_SECONDS: u64 = 60;
 
 /// The shortest time in which a target comes to anything, in seconds.
@@ -114,9 +114,9 @@ fn run(workspace: &Workspace, target: &str, seconds: u64) -> Result<()> {
     let mut fuzz = cargo_fuzz(workspace, "run", &[&[target, &*corpus, &*seeds], &libfuzzer[..]].concat());
     fuzz.stdout(log.try_clone()?).stderr(log);
     let ended = succeed(fuzz);
-    let told = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    let told = String::from_utf8_lossy(&told);
-    let lines: Vec<&str> = told.lines().collect();
+    let output = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let output = String::from_utf8_lossy(&output);
+    let lines: Vec<&str> = output.lines().collect();
     if ended.is_err() {
         println!("{}", lines[lines.len().saturating_sub(SHOWN_LINES)..].join("\n"));
     } else {

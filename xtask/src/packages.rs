@@ -66,7 +66,7 @@ pub(crate) fn python(workspace: &Workspace) -> Result<Ended> {
         }
         println!("running {script}");
         let mut run = workspace.program(&python);
-        // No bytecode beside the sources.
+        // No bytecode next to the sources.
         run.args(["-B", "-u", script]).env("DEBATE_BIN", &binary);
         run.env("PYTHONPATH", workspace.root.join("tests/contract"));
         run.env("BUF", buf.as_deref().unwrap_or(Path::new("")));

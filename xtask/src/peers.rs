@@ -102,7 +102,7 @@ impl Wanted {
     }
 }
 
-/// Runs all peers in turn, round after round, so that what the machine does besides falls on all of them.
+/// Runs all peers in turn, round after round, so that other load on the machine affects all of them alike.
 fn measure(
     server: &ModelServer,
     started: &[Started],

@@ -1,6 +1,7 @@
 //! `cargo xtask bench prompts`: what the prompts of simulated debates take, by format and preset, and how much of them a
 //! provider has read before.
 
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,11 +24,17 @@ const DEBATES: [(&str, &str, Option<&str>); 7] = [
     ("investigation", "leap_second", None),
 ];
 
+/// What a million tokens of input and of output cost, in US dollars: those of a mid-sized model in 2026.
+const DOLLARS: [f64; 2] = [2.0, 10.0];
+
 /// What the prompts of one debate take.
 #[derive(Debug, Default)]
 struct Taken {
     calls: usize,
     input: u64,
+    output: u64,
+    /// Calls of the longest row of which each is shown the answer of the one before.
+    in_a_row: usize,
     /// Prompts of which a part was cut or left out.
     cut: usize,
     /// Bytes of all prompts, and those that begin a prompt that was answered before.
@@ -48,8 +55,8 @@ pub(crate) fn run(workspace: &Workspace, json: bool) -> Result<()> {
     }
     fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     println!(
-        "{:<14} {:<9} {:>6} {:>8} {:>9} {:>5} {:>12}",
-        "format", "preset", "calls", "tokens", "each", "cut", "sent before"
+        "{:<14} {:<9} {:>6} {:>8} {:>8} {:>6} {:>9} {:>9} {:>5} {:>12}",
+        "format", "preset", "calls", "in a row", "in", "out", "each in", "dollars", "cut", "sent before"
     );
     let mut rows = Vec::new();
     for (format, example, preset) in DEBATES {
@@ -59,10 +66,13 @@ pub(crate) fn run(workspace: &Workspace, json: bool) -> Result<()> {
         let share = taken.known as f64 / taken.bytes.max(1) as f64;
         let each = taken.input / taken.calls.max(1) as u64;
         println!(
-            "{format:<14} {:<9} {:>6} {:>8} {each:>9} {:>5} {:>10.0} %",
+            "{format:<14} {:<9} {:>6} {:>8} {:>8} {:>6} {each:>9} {:>9.3} {:>5} {:>10.0} %",
             preset.unwrap_or("–"),
             taken.calls,
+            taken.in_a_row,
             taken.input,
+            taken.output,
+            taken.dollars(),
             taken.cut,
             share * 100.0
         );
@@ -70,7 +80,10 @@ pub(crate) fn run(workspace: &Workspace, json: bool) -> Result<()> {
             "format": format,
             "preset": preset,
             "calls": taken.calls,
+            "calls_in_a_row": taken.in_a_row,
             "input_tokens": taken.input,
+            "output_tokens": taken.output,
+            "dollars": taken.dollars(),
             "prompts_cut": taken.cut,
             "share_sent_before": share,
         }));
@@ -79,6 +92,13 @@ pub(crate) fn run(workspace: &Workspace, json: bool) -> Result<()> {
         println!("{}", json!({ "bench": "prompts", "rows": rows }));
     }
     Ok(())
+}
+
+impl Taken {
+    fn dollars(&self) -> f64 {
+        let [input, output] = DOLLARS;
+        (self.input as f64 * input + self.output as f64 * output) / 1e6
+    }
 }
 
 /// One simulated debate in a store of its own.
@@ -100,6 +120,7 @@ impl Debate<'_> {
         let id =
             listed.first().and_then(|debate| debate["debate_id"].as_str()).context("no debate was held")?;
         let (mut taken, mut answered, mut open) = (Taken::default(), Vec::<String>::new(), Vec::new());
+        let mut depths = HashMap::new();
         for event in self.lines(&["log".as_ref(), id.as_ref(), "--json".as_ref()])? {
             let attempt =
                 || [&event["body"]["call"], &event["body"]["attempt"]].map(Value::to_string).concat();
@@ -111,6 +132,12 @@ impl Debate<'_> {
                     let text = text(&shown);
                     let alike =
                         |other: &String| text.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
+                    let sees = event["body"]["sees"].as_array();
+                    let seen =
+                        sees.into_iter().flatten().filter_map(|input| depths.get(&input["call"].to_string()));
+                    let depth = 1 + seen.copied().max().unwrap_or_default();
+                    depths.insert(event["body"]["call"].to_string(), depth);
+                    taken.in_a_row = taken.in_a_row.max(depth);
                     taken.calls += 1;
                     taken.input += shown["sent"]["tokens"].as_u64().unwrap_or_default();
                     taken.cut +=
@@ -120,6 +147,7 @@ impl Debate<'_> {
                     open.push((attempt(), text));
                 }
                 "call_answered" => {
+                    taken.output += event["body"]["usage"]["output"].as_u64().unwrap_or_default();
                     let attempt = attempt();
                     let ended = open.iter().position(|(name, _)| *name == attempt);
                     answered.extend(ended.map(|place| open.swap_remove(place).1));

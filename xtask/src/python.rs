@@ -14,7 +14,7 @@ pub(crate) struct Packages {
     pub(crate) name: &'static str,
     /// What pip installs, with versions.
     pub(crate) wanted: &'static [&'static str],
-    /// What pip installs besides, without what that would need.
+    /// Packages that pip also installs, without their dependencies.
     pub(crate) alone: &'static [&'static str],
 }
 

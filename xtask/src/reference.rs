@@ -1,4 +1,4 @@
-//! The reference of the wire, docs/api.md: made of the comments in proto/, kept true by a check.
+//! The reference of the wire, target/docs/api.md: made of the comments in proto/.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn methods_fields_and_values_are_told_with_their_comments() {
+    fn methods_fields_and_values_are_listed_with_comments() {
         let file = json!({
             "service": [{"name": "S", "method": [
                 {"name": "Do", "inputType": ".debate.v1.M", "outputType": ".google.protobuf.Empty", "serverStreaming": true},

@@ -1,6 +1,6 @@
-//! The floor: a bare tonic server that streams messages through one tokio broadcast channel for each debate. It reads no store,
-//! checks nothing and knows nobody. By itself it streams those of a store's debates as fast as it can; beside an engine (`told`)
-//! those of its debates, as they are written.
+//! The floor: a bare tonic server that streams messages through one tokio broadcast channel per debate. It reads no
+//! store, checks nothing and has no authentication. Alone, it streams the messages of a store's debates as fast as it
+//! can. Together with an engine (`publishing_store`), it streams those of the engine's debates as they are written.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -65,7 +65,7 @@ impl Channels {
         let mut channels = self.channels();
         let channel = channels.entry(debate.to_owned()).or_default();
         channel.said.push(Arc::clone(&message));
-        // Nobody listens where nobody came.
+        // A channel may have no listeners.
         let _unheard = channel.listeners.send(message);
     }
 

@@ -1,12 +1,13 @@
-//! What it costs to show debates to many at once, and whether anybody misses or sees twice anything, beside a bare tonic stream
-//! of the same messages; and how the server holds out over time (`--soak MINUTES`).
+//! The cost of streaming debates to many subscribers, compared with a bare tonic stream of the same messages, and
+//! whether any subscriber misses an event or sees one twice; and the server's stability over time (`--soak MINUTES`).
 //!
-//! Servers run in processes of their own, so that processor time and memory are theirs alone; their clients run here. 1,000
-//! debates of 31 calls wait for their model; 5,000 subscribers, five for each, begin to watch; the model answers, without
-//! latency, from then on. Each subscriber checks the hash chain over everything that it is sent, words included, up to the
-//! conclusion. The same is run without subscribers, and with bare tonic beside the engine, which streams the same messages as they
-//! are written; and once bare tonic alone streams those of the first run as fast as it can. Then all is run again, and the server is sent SIGTERM while it is busy and started anew on its store. `--quick` takes a
-//! tenth of all.
+//! Servers run in processes of their own, so that processor time and memory are theirs alone; their clients run here.
+//! 1,000 debates of 31 calls wait for their model; 5,000 subscribers, five for each, begin to watch; the model
+//! answers, without latency, from then on. Each subscriber checks the hash chain over everything that it is sent,
+//! prose included, up to the conclusion. The same is run without subscribers, and with bare tonic in the engine's
+//! process, which streams the same messages as they are written. Then bare tonic alone streams the messages of the
+//! first run as fast as it can. Finally the first run is repeated, and the server gets SIGTERM while it is busy and is
+//! restarted on its store. `--quick` runs a tenth of everything.
 
 #![allow(missing_docs, reason = "a program")]
 
@@ -14,6 +15,8 @@
 mod bare;
 #[cfg(target_os = "linux")]
 mod process;
+#[cfg(target_os = "linux")]
+mod publishing_store;
 #[cfg(target_os = "linux")]
 mod report;
 #[cfg(target_os = "linux")]
@@ -24,8 +27,6 @@ mod server;
 mod soak;
 #[cfg(target_os = "linux")]
 mod subscriber;
-#[cfg(target_os = "linux")]
-mod told;
 
 use anyhow::Result;
 
@@ -55,7 +56,7 @@ fn main() -> Result<()> {
             (None, _, None) => rounds::run(has("--quick"), has("--json")).await,
         }
     });
-    // A server's input may stay open, and nobody waits for its next line.
+    // A server's input may stay open; the next line is not awaited.
     runtime.shutdown_background();
     ended
 }

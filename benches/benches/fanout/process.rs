@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 /// Clock ticks of `/proc` in a second, on every Linux that is in use.
 const TICKS: f64 = 100.0;
 
-/// A server of this very program. It is told what to do by lines, and answers with lines.
+/// A server, run by this same program. It reads commands as lines and answers with lines.
 pub(crate) struct Server {
     child: Child,
-    told: ChildStdin,
+    commands: ChildStdin,
     answers: BufReader<ChildStdout>,
     pub(crate) address: String,
 }
@@ -41,22 +41,22 @@ impl Server {
         let mut command = Command::new(env::current_exe()?);
         command.args(["--role", role]).arg(store).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().context("cannot start a server")?;
-        let told = child.stdin.take().context("it has no input")?;
+        let commands = child.stdin.take().context("it has no input")?;
         let answers = BufReader::new(child.stdout.take().context("it has no output")?);
-        let mut server = Self { child, told, answers, address: String::new() };
+        let mut server = Self { child, commands, answers, address: String::new() };
         server.address = server.heard()?;
         Ok(server)
     }
 
-    /// Tells the server something, and returns what it answers.
+    /// Sends the server a command and returns its answer.
     pub(crate) fn ask(&mut self, line: &str) -> Result<String> {
         self.tell(line)?;
         self.heard()
     }
 
-    /// Tells the server something.
+    /// Sends the server a command.
     pub(crate) fn tell(&mut self, line: &str) -> Result<()> {
-        Ok(writeln!(self.told, "{line}")?)
+        Ok(writeln!(self.commands, "{line}")?)
     }
 
     fn heard(&mut self) -> Result<String> {
@@ -91,7 +91,7 @@ impl Server {
     pub(crate) fn terminate(mut self) -> Result<()> {
         let killed = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status()?;
         if !killed.success() {
-            bail!("the server cannot be told to end");
+            bail!("cannot send SIGTERM to the server");
         }
         let ended = self.child.wait()?;
         if !ended.success() {

@@ -1,4 +1,4 @@
-//! What the rounds took, side by side.
+//! What the rounds took, for comparison.
 
 use anyhow::{Result, ensure};
 use debate_benches::quartiles;
@@ -13,9 +13,9 @@ const PROMISED: f64 = 0.5;
 pub(crate) struct Turn {
     /// Subscribers of the engine.
     pub(crate) ours: Round,
-    /// Nobody watches.
+    /// No subscribers.
     pub(crate) alone: Round,
-    /// Bare tonic beside the engine.
+    /// Bare tonic in the engine's process.
     pub(crate) floor: Round,
 }
 
@@ -33,7 +33,7 @@ impl Turn {
 
 /// Ours as part of the floor's throughput, of medians over the turns.
 pub(crate) struct Ratios {
-    /// What subscribers add to the rounds without any, on the clock, clients beside the server.
+    /// What subscribers add to the rounds without any, in wall-clock time, with clients on the same machine.
     wall: f64,
     /// The same by processor time of the server.
     cpu: f64,
@@ -53,7 +53,7 @@ impl Ratios {
 
     pub(crate) fn print(&self) {
         println!("throughput of the fan-out, of the floor's, by medians of the turns:");
-        println!("  on the clock, clients beside it     {:.2} × (promised ≥ {PROMISED})", self.wall);
+        println!("  on the clock, clients included      {:.2} × (promised ≥ {PROMISED})", self.wall);
         println!("  by processor time of the server     {:.2} ×", self.cpu);
         println!("  debates and fan-out, on the clock   {:.2} ×", self.whole);
     }

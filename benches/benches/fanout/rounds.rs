@@ -1,4 +1,4 @@
-//! The rounds of one run: with subscribers, without, the floor, and one in which the server is told to end.
+//! The rounds of one run: with subscribers, without, the floor, and one in which the server is shut down.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -107,7 +107,8 @@ async fn at_work(server: &mut Server, mut crowd: Option<Crowd>) -> Result<Round>
 /// Who watches the debates of an engine.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Watchers {
-    Nobody,
+    /// No subscribers.
+    None,
     /// Subscribers of the engine.
     Ours,
     /// Subscribers of bare tonic in the same process.
@@ -120,7 +121,7 @@ async fn with_engine(store: PathBuf, debates: usize, watchers: Watchers) -> Resu
     let mut server = Server::start(role, &store)?;
     let ids = opened(&server.address, debates).await?;
     let crowd = match watchers {
-        Watchers::Nobody => None,
+        Watchers::None => None,
         Watchers::Ours => Some(Crowd::gather(&server.address, &ids).await?),
         Watchers::Floor => Some(Crowd::gather(&server.ask("floor")?, &ids).await?),
     };
@@ -165,10 +166,10 @@ pub(crate) async fn run(is_quick: bool, json: bool) -> Result<()> {
     for turn in 0..TURNS {
         let ours = with_engine(place("ours", turn), debates, Watchers::Ours);
         let (ours, ids) = ours.await.context("with subscribers")?;
-        let alone = with_engine(place("alone", turn), debates, Watchers::Nobody);
+        let alone = with_engine(place("alone", turn), debates, Watchers::None);
         let (alone, _) = alone.await.context("without subscribers")?;
         let floor = with_engine(place("floor", turn), debates, Watchers::Floor);
-        let (floor, _) = floor.await.context("with bare tonic beside it")?;
+        let (floor, _) = floor.await.context("with bare tonic in the same process")?;
         let turned = Turn { ours, alone, floor };
         turned.print();
         turns.push(turned);
@@ -192,6 +193,6 @@ pub(crate) async fn run(is_quick: bool, json: bool) -> Result<()> {
         });
         println!("{}", json!({"bench": "fanout", "results": results}));
     }
-    ensure!(resumed > 0, "nobody had to resume: the server ended too late");
+    ensure!(resumed > 0, "no subscriber resumed: the server ended too late");
     ratios.check()
 }

@@ -21,7 +21,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::bare::Channels;
-use crate::told::Told;
+use crate::publishing_store::PublishingStore;
 
 /// Debates driven at once.
 const DEBATES_MAX: usize = 1_000;
@@ -58,7 +58,8 @@ impl ChatModel for Gated {
     }
 }
 
-/// Serves until SIGTERM. With the floor beside it, that streams what is written; without, nothing but the engine does.
+/// Serves until SIGTERM. If `with_floor` is set, the floor streams what is written as well; if not, only the engine
+/// does.
 pub(crate) async fn run(store: &Path, with_floor: bool) -> Result<()> {
     let location = store.display().to_string();
     let sqlite = Arc::new(SqliteStore::open(&location, SqliteOptions::default()).await?);
@@ -67,7 +68,7 @@ pub(crate) async fn run(store: &Path, with_floor: bool) -> Result<()> {
     if with_floor {
         let channels = Channels::default();
         floor = Some(channels.serve().await?);
-        kept = Arc::new(Told { kept, channels });
+        kept = Arc::new(PublishingStore { kept, channels });
     }
     let (gate, open) = watch::channel(false);
     let model = Gated { model: debater(SimulatedConfig::default()), open };
@@ -106,7 +107,7 @@ async fn obey(engine: Engine, gate: watch::Sender<bool>, floor: String) -> Resul
             }
             "floor" => println!("{floor}"),
             "tasks" => println!("{}", Handle::current().metrics().num_alive_tasks()),
-            _ => anyhow::bail!("nobody knows {line}"),
+            _ => anyhow::bail!("unknown command {line}"),
         }
     }
     Ok(())

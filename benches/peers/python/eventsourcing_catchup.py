@@ -1,6 +1,6 @@
 """eventsourcing as the writer or the reader of the catch-up bench: prepare URL, write URL WRITER EVENTS MS, read URL AFTER.
 
-What is printed and why is told in crates/debate-store/benches/catchup/peer.rs.
+crates/debate-store/benches/catchup/peer.rs describes the output.
 """
 
 import sys

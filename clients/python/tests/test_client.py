@@ -19,7 +19,7 @@ REQUEST = {
     "topic": "Should the library move to a new schema?",
     "participants": [{"name": "ann"}, {"name": "ben"}],
 }
-NOBODY = "00000000-0000-4000-8000-000000000000"
+MISSING = "00000000-0000-4000-8000-000000000000"
 # The machine may be busy while the server starts again.
 PATIENT = Retry(tries_max=60)
 
@@ -43,9 +43,9 @@ class Clients(unittest.TestCase):
         with Server(["--store", "memory"]) as server:
             environment = dict(os.environ, DEBATE_SERVER=server.address)
             command = [sys.executable, "-c", code]
-            told = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-        self.assertEqual(told.returncode, 0, told.stderr)
-        self.assertIn("concluded", told.stdout)
+            run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn("concluded", run.stdout)
 
     def test_a_watch_whose_server_is_killed_and_a_start_sent_again_lose_and_repeat_nothing(self):
         first = Server(store(self.folder))
@@ -83,15 +83,15 @@ class Clients(unittest.TestCase):
         with Server(store(self.folder)) as first:
             asyncio.run(hold(first))
 
-    def test_what_no_try_can_mend_is_told_at_once(self):
+    def test_permanent_errors_are_raised_at_once(self):
         endless = ["--model", "simulated:latency=60s"]
         with Server(["--store", "memory", "--token", "open-sesame-4711", *endless]) as server:
             with Client(server.address) as stranger, self.assertRaises(grpc.RpcError) as refused:
-                stranger.get(NOBODY)
+                stranger.get(MISSING)
             self.assertEqual(refused.exception.code(), grpc.StatusCode.UNAUTHENTICATED)
             with Client(server.address, token="open-sesame-4711") as client:
                 with self.assertRaises(grpc.RpcError) as missing:
-                    next(client.events(NOBODY))
+                    next(client.events(MISSING))
                 self.assertEqual(missing.exception.code(), grpc.StatusCode.NOT_FOUND)
                 with self.assertRaises(grpc.RpcError) as wrong:
                     client.start("deliberation", {"topic": ""})

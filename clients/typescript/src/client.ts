@@ -1,6 +1,6 @@
 /** A client of the debate engine over REST and server-sent events: for Node from 20 on, and for browsers. */
 
-/** One event of a debate's log; `docs/api.md` says what there is. */
+/** One event of a debate's log; `proto/debate/v1` says what there is. */
 export interface DebateEvent {
   readonly seq: number;
   readonly kind: string;
@@ -48,7 +48,7 @@ export class Problem extends Error {
 /** The way to the server broke, or it is away: the same may be asked again. */
 class Away extends Error {}
 
-/** Returns whether an address holds nothing that must not be told: the runtime tells of one that it refuses all of it. */
+/** Returns whether an address contains no secrets: when the runtime refuses an address, its error contains the whole address. */
 function isPlain(server: string): boolean {
   if (!URL.canParse(server)) return false;
   const { protocol, username, password, search, hash } = new URL(server);
@@ -157,7 +157,7 @@ async function* messages(response: Response): AsyncGenerator<[string, string], v
   } catch (error) {
     throw new Away("the stream was cut", { cause: error });
   } finally {
-    // Whoever stops listening gives the connection back; one that is broken cannot be.
+    // Releases the connection when the caller stops reading; canceling a broken connection fails.
     await reader.cancel().catch(() => undefined);
   }
 }

@@ -55,7 +55,7 @@ test("events whose server is killed, and a start that is sent again, are neither
     seen.push(event);
     if (seen.length === 8) {
       await first.kill();
-      // Nobody is there for a while: the client has to wait.
+      // No server runs for a while: the client has to wait.
       void serve(context, slow, first.address);
       assert.equal((await client.start(deliberation, "one")).id, id);
     }
@@ -65,20 +65,20 @@ test("events whose server is killed, and a start that is sent again, are neither
   assert.equal((await client.show(id)).debate.state, "concluded");
 });
 
-test("what no try can mend is told at once, with every field at fault", async (context) => {
+test("permanent errors are thrown at once, with every invalid field", async (context) => {
   const { address } = await serve(context, ["--store", "memory", "--token", "open-sesame-4711"]);
-  const nobody = "00000000-0000-4000-8000-000000000000";
+  const missing = "00000000-0000-4000-8000-000000000000";
   const stranger = new DebateClient(`http://${address}`);
-  await assert.rejects(stranger.show(nobody), (error) => error instanceof Problem && error.status === 401);
+  await assert.rejects(stranger.show(missing), (error) => error instanceof Problem && error.status === 401);
   const client = new DebateClient(`http://${address}`, { token: "open-sesame-4711" });
-  await assert.rejects(client.events(nobody).next(), (error) => error instanceof Problem && error.status === 404);
+  await assert.rejects(client.events(missing).next(), (error) => error instanceof Problem && error.status === 404);
   await assert.rejects(client.start({ format: "deliberation" }), (error) => {
     assert.deepEqual(error.errors.map(({ field }) => field).sort(), ["participants", "topic"]);
     return error.status === 422;
   });
 });
 
-test("an address with a login, a query or a fragment, or that is none, is refused and not told", () => {
+test("an address with a login, a query or a fragment, or an invalid one, is refused and not printed", () => {
   for (const odd of ["http://ann:s3cret@h:9", "http://h/?key=s3cret", "http://h/#s3cret", "s3cret@http://h", "ann:s3cret@h:9"]) {
     assert.throws(
       () => new DebateClient(odd),
@@ -89,11 +89,11 @@ test("an address with a login, a query or a fragment, or that is none, is refuse
 
 test("a client does not print with its token", () => {
   const client = new DebateClient("http://h:9", { token: "open-sesame-4711" });
-  const told = `${inspect(client, { showHidden: true, depth: null })} ${JSON.stringify(client)}`;
-  assert.ok(told.includes("http://h:9") && !told.includes("open-sesame"), told);
+  const printed = `${inspect(client, { showHidden: true, depth: null })} ${JSON.stringify(client)}`;
+  assert.ok(printed.includes("http://h:9") && !printed.includes("open-sesame"), printed);
 });
 
-test("a server that leads elsewhere is told at once, and nothing goes there", async (context) => {
+test("a redirect is an error at once and is not followed", async (context) => {
   const asked = [];
   const listen = async (answer) => {
     const server = createServer((request, response) => {

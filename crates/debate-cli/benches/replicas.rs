@@ -1,8 +1,8 @@
 //! Three servers on one PostgreSQL, one of them killed every second: does every debate end as if nothing had happened?
 //!
 //! 300 debates are opened over two minutes, one after the other on a server drawn from a seed, while every second another
-//! server drawn is killed with SIGKILL and started anew. Then each log is checked, all are verified, and what each debate
-//! came to is compared with a run that nobody disturbed. The model is simulated. `--quick` opens 30 in twelve seconds.
+//! server drawn is killed with SIGKILL and started anew. Then each log is checked, all are verified, and the result of
+//! each debate is compared with an undisturbed run. The model is simulated. `--quick` opens 30 in twelve seconds.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a run that cannot go on has failed")]
@@ -100,14 +100,14 @@ async fn main() {
 
     let lost: usize = ids.values().map(|id| kept.check(id)).sum();
     kept.verify();
-    eprintln!("all have ended after {seconds:.0} s and verify; comparing with a run that nobody disturbs");
+    eprintln!("all have ended after {seconds:.0} s and verify; comparing with an undisturbed run");
     let undisturbed = server.url("undisturbed");
     let alone = [replica(&program, &undisturbed, AT_ONCE)];
     let wanted = open(&alone, debates).await;
-    let beside = Kept { program: &program, store: &undisturbed };
-    beside.wait_until_all_have_ended(PATIENCE);
+    let reference = Kept { program: &program, store: &undisturbed };
+    reference.wait_until_all_have_ended(PATIENCE);
     let differ =
-        ids.iter().filter(|(number, id)| kept.outcome(id) != beside.outcome(&wanted[number])).count();
+        ids.iter().filter(|(number, id)| kept.outcome(id) != reference.outcome(&wanted[number])).count();
 
     println!(
         "debates {debates}, servers killed {kills}, all ended after {seconds:.0} s (leases of {LEASE_SECONDS} s)"

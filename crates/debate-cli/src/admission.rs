@@ -33,7 +33,7 @@ pub(crate) fn admission(options: &Options, skills_dir: Option<PathBuf>) -> anyho
     }))
 }
 
-/// Admits a request, whoever brings it; returns what was left out of it, one line each. `offered` are the models that it
+/// Admits a request from any client. Returns what was left out of it, one line each. `offered` are the models that it
 /// may name.
 ///
 /// # Errors

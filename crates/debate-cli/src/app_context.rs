@@ -95,18 +95,18 @@ impl AppContext {
     }
 
     fn without_models(options: &Options, store: Store, archive: Option<&Path>) -> Self {
-        let (store, nobody) = (store.with_archive(archive), (model::nobody().into(), Vec::new()));
-        Self::of(options.lease(), store, nobody, Prices::default(), Settings::default(), ToolBench::default())
+        let (store, models) = (store.with_archive(archive), (model::unused().into(), Vec::new()));
+        Self::of(options.lease(), store, models, Prices::default(), Settings::default(), ToolBench::default())
     }
 
     /// Opens an app with an empty store in memory.
     pub(crate) async fn empty() -> anyhow::Result<Self> {
         let store = store::open(&StoreChoice::Memory, Durability::Full).await?;
-        let nobody = (model::nobody().into(), Vec::new());
+        let models = (model::unused().into(), Vec::new());
         Ok(Self::of(
             Duration::ZERO,
             store,
-            nobody,
+            models,
             Prices::default(),
             Settings::default(),
             ToolBench::default(),

@@ -9,8 +9,7 @@ use debate_engine::{Hedge, Hedging, Settings};
 use debate_llm::CallTime;
 use debate_store::Durability;
 
-use crate::commands::Command;
-use crate::exit;
+use crate::commands::{Command, help};
 use crate::model::{LimitsChoice, ModelChoice};
 use crate::store::StoreChoice;
 use crate::time_span;
@@ -23,16 +22,32 @@ const IDLE_TIMEOUT: &str = "60s";
 const EXAMPLES: &str = "\
 Examples:
   debate run examples/ice.json                    a whole debate, without key or server
-  debate run examples/ice.json --json | jq .probability_distribution
   DEBATE_MODEL=openai:gpt-5-mini debate run examples/ice.json
-  debate list
-  debate show 6f1c2a4e-…
-  debate verify --all
-  debate serve --listen 127.0.0.1:50051";
+  debate show @                                   the newest debate
+  debate serve --listen 127.0.0.1:50051
+
+debate COMMAND -h shows a command; debate help TOPIC a topic: request, formats, models, options, environment,
+exit-codes.";
+
+/// The commands stand in groups, which clap has no means for.
+const TEMPLATE: &str = "\
+{about-with-newline}
+{usage-heading} {usage}
+
+{before-help}Options:
+{options}{after-help}";
 
 /// Structured debates between language models: run them, serve them, read and check their logs.
 #[derive(Debug, Parser)]
-#[command(name = "debate", version, max_term_width = 110, after_help = [EXAMPLES, "\n\n", exit::CODES].concat())]
+#[command(
+    name = "debate",
+    version,
+    max_term_width = 110,
+    disable_help_subcommand = true,
+    help_template = TEMPLATE,
+    before_help = help::groups(),
+    after_help = EXAMPLES
+)]
 pub(crate) struct Args {
     /// What holds for every command.
     #[command(flatten)]
@@ -42,13 +57,13 @@ pub(crate) struct Args {
     pub(crate) command: Command,
 }
 
-/// What holds for every command; each is read from the environment too.
+/// What holds for every command: settings, so each is read from the environment too.
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Options of every command")]
 pub(crate) struct Options {
     /// File of options in TOML, each under the name of its flag; what environment or flags say goes before it. See
     /// `debate config check`
-    #[arg(long, global = true, env = "DEBATE_CONFIG", value_name = "FILE")]
+    #[arg(long, global = true, hide_short_help = true, env = "DEBATE_CONFIG", value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 
     /// Where debates are kept: sqlite://PATH, postgres://USER@HOST/DATABASE (keep a password in PGPASSWORD or ~/.pgpass),
@@ -64,14 +79,14 @@ pub(crate) struct Options {
     pub(crate) store: StoreChoice,
 
     /// Folder of texts for prompts in place of the program's own, such as prediction/argue.txt; see `debate prompts list`
-    #[arg(long, global = true, env = "DEBATE_PROMPTS", value_name = "FOLDER")]
+    #[arg(long, global = true, hide_short_help = true, env = "DEBATE_PROMPTS", value_name = "FOLDER")]
     pub(crate) prompts: Option<PathBuf>,
 
     /// Seconds for which other programs on the same PostgreSQL leave a debate alone after the one that drives it was last
     /// heard of
     #[arg(
         long,
-        global = true,
+        global = true, hide_short_help = true,
         env = "DEBATE_LEASE_SECONDS",
         value_name = "SECONDS",
         default_value_t = 10,
@@ -82,7 +97,7 @@ pub(crate) struct Options {
     /// When a stored event is safe: at once, or soon (a power cut may lose the last ones)
     #[arg(
         long,
-        global = true,
+        global = true, hide_short_help = true,
         env = "DEBATE_DURABILITY",
         value_name = "WHEN",
         value_enum,
@@ -102,7 +117,14 @@ pub(crate) struct Options {
     pub(crate) has_model_flag: bool,
 
     /// A further model that requests may name, written as for --model; may be given again
-    #[arg(long, global = true, env = "DEBATE_OFFER", value_name = "MODEL", value_delimiter = ',')]
+    #[arg(
+        long,
+        global = true,
+        hide_short_help = true,
+        env = "DEBATE_OFFER",
+        value_name = "MODEL",
+        value_delimiter = ','
+    )]
     pub(crate) offer: Vec<ModelChoice>,
 
     /// How much may be asked of a provider, all its models together: concurrency, requests_per_minute,
@@ -112,6 +134,7 @@ pub(crate) struct Options {
     #[arg(
         long,
         global = true,
+        hide_short_help = true,
         env = "DEBATE_PROVIDER_LIMITS",
         value_name = "PROVIDER:LIMITS",
         value_delimiter = ';'
@@ -121,19 +144,19 @@ pub(crate) struct Options {
     /// File of what models cost: a JSON object that gives, by the name under which a model is recorded, US dollars for a
     /// million tokens, as in {"openai:gpt-5-mini": {"input": 0.25, "cached_input": 0.025, "output": 2}}. Without it no
     /// cost is known, and no request may limit its cost
-    #[arg(long, global = true, env = "DEBATE_PRICES", value_name = "FILE")]
+    #[arg(long, global = true, hide_short_help = true, env = "DEBATE_PRICES", value_name = "FILE")]
     pub(crate) prices: Option<PathBuf>,
 
     /// Folder in which investigators may look things up, read-only: files, search, log and blame of git. What they quote
     /// is compared with it; without it their evidence stays unverified
-    #[arg(long, global = true, env = "DEBATE_WORKSPACE", value_name = "FOLDER")]
+    #[arg(long, global = true, hide_short_help = true, env = "DEBATE_WORKSPACE", value_name = "FOLDER")]
     pub(crate) workspace: Option<PathBuf>,
 
     /// Address of a search service for agents of a roundtable that may use search_web and fact_check; its key is read from
     /// DEBATE_SEARCH_KEY alone. Without it simulated models get simulated results, and real ones none
     #[arg(
         long,
-        global = true,
+        global = true, hide_short_help = true,
         env = "DEBATE_SEARCH_ENDPOINT",
         value_name = "URL",
         hide_env_values = true,
@@ -144,7 +167,7 @@ pub(crate) struct Options {
     /// Address of an OpenAI-compatible server, such as http://localhost:11434/v1
     #[arg(
         long,
-        global = true,
+        global = true, hide_short_help = true,
         env = "OPENAI_BASE_URL",
         value_name = "URL",
         hide_env_values = true,
@@ -153,25 +176,25 @@ pub(crate) struct Options {
     pub(crate) openai_base_url: Option<String>,
 
     /// The most time for one request to a model once it has left, such as 5m; unlimited unless set
-    #[arg(long, global = true, env = "DEBATE_CALL_TIMEOUT", value_name = "TIME", value_parser = time_span::read)]
+    #[arg(long, global = true, hide_short_help = true, env = "DEBATE_CALL_TIMEOUT", value_name = "TIME", value_parser = time_span::read)]
     pub(crate) call_timeout: Option<Duration>,
 
     /// The longest wait for the first token of an answer, thinking included
-    #[arg(long, global = true, env = "DEBATE_FIRST_TOKEN_TIMEOUT", value_name = "TIME", default_value = FIRST_TOKEN_TIMEOUT, value_parser = time_span::read)]
+    #[arg(long, global = true, hide_short_help = true, env = "DEBATE_FIRST_TOKEN_TIMEOUT", value_name = "TIME", default_value = FIRST_TOKEN_TIMEOUT, value_parser = time_span::read)]
     pub(crate) first_token_timeout: Duration,
 
     /// The longest silence within an answer
-    #[arg(long, global = true, env = "DEBATE_IDLE_TIMEOUT", value_name = "TIME", default_value = IDLE_TIMEOUT, value_parser = time_span::read)]
+    #[arg(long, global = true, hide_short_help = true, env = "DEBATE_IDLE_TIMEOUT", value_name = "TIME", default_value = IDLE_TIMEOUT, value_parser = time_span::read)]
     pub(crate) idle_timeout: Duration,
 
     /// Tokens that prompt and answer of a model may have together; asked of the server where it says so, unless set
-    #[arg(long, global = true, env = "DEBATE_CONTEXT_WINDOW", value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(512..))]
+    #[arg(long, global = true, hide_short_help = true, env = "DEBATE_CONTEXT_WINDOW", value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(512..))]
     pub(crate) context_window: Option<u32>,
 
     /// When a second request races one that others wait for: never, or after a percentile of its usual time
     #[arg(
         long,
-        global = true,
+        global = true, hide_short_help = true,
         env = "DEBATE_HEDGE",
         value_name = "WHEN",
         value_enum,
@@ -181,21 +204,28 @@ pub(crate) struct Options {
     pub(crate) hedge: Race,
 
     /// The most second requests as a share of first ones, by number, tokens and money
-    #[arg(long, global = true, env = "DEBATE_HEDGE_SHARE", value_name = "SHARE", default_value = "0.08", value_parser = share)]
+    #[arg(long, global = true, hide_short_help = true, env = "DEBATE_HEDGE_SHARE", value_name = "SHARE", default_value = "0.08", value_parser = share)]
     pub(crate) hedge_share: f64,
 
     /// Seed of the simulated model and, in run, of the debate's own choices; wins over any other seed
-    #[arg(long, global = true, env = "DEBATE_SEED", value_name = "NUMBER")]
+    #[arg(long, global = true, hide_short_help = true, env = "DEBATE_SEED", value_name = "NUMBER")]
     pub(crate) seed: Option<u64>,
 
     /// What is logged to stderr: off, error, warn, info, debug, trace, or a filter such as debate_store=debug
-    #[arg(long, global = true, env = "DEBATE_LOG_LEVEL", value_name = "LEVEL", default_value = "warn")]
+    #[arg(
+        long,
+        global = true,
+        hide_short_help = true,
+        env = "DEBATE_LOG_LEVEL",
+        value_name = "LEVEL",
+        default_value = "warn"
+    )]
     pub(crate) log_level: String,
 
     /// How log lines are written: for people, or as one JSON object each
     #[arg(
         long,
-        global = true,
+        global = true, hide_short_help = true,
         env = "DEBATE_LOG_FORMAT",
         value_name = "FORMAT",
         value_enum,
@@ -207,7 +237,7 @@ pub(crate) struct Options {
     /// Collector that is sent spans and measurements over OTLP (gRPC), such as http://localhost:4317; none unless set
     #[arg(
         long,
-        global = true,
+        global = true, hide_short_help = true,
         env = "OTEL_EXPORTER_OTLP_ENDPOINT",
         value_name = "URL",
         hide_env_values = true,
@@ -218,14 +248,14 @@ pub(crate) struct Options {
     /// Send the collector what models are asked and what they answer, too
     #[arg(
         long,
-        global = true,
+        global = true, hide_short_help = true,
         env = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT",
         value_parser = FalseyValueParser::new()
     )]
     pub(crate) capture_content: bool,
 
     /// Draw with ASCII characters alone
-    #[arg(long, global = true, env = "DEBATE_ASCII", value_parser = FalseyValueParser::new())]
+    #[arg(long, global = true, hide_short_help = true, env = "DEBATE_ASCII", value_parser = FalseyValueParser::new())]
     pub(crate) ascii: bool,
 }
 
@@ -245,7 +275,7 @@ impl Options {
         std::iter::once(&self.model).chain(&self.offer).all(ModelChoice::is_simulated)
     }
 
-    /// Returns what a command must say besides to find this store, for who is to run it: nothing for the usual one.
+    /// Returns the flag that a suggested command needs to find this store; empty for the default store.
     pub(crate) fn store_flag(&self) -> String {
         if self.store == StoreChoice::default() {
             return String::new();
@@ -365,11 +395,30 @@ mod tests {
     }
 
     #[test]
-    fn every_option_of_every_command_is_read_from_the_environment_too() {
+    fn settings_are_read_from_the_environment_and_what_a_command_does_is_not() {
+        /// Places and keys that several commands need.
+        const SHARED: [&str; 8] = [
+            "DEBATE_ARCHIVE",
+            "DEBATE_PROOF_FOLDER",
+            "DEBATE_REVIEWERS_DIR",
+            "DEBATE_SERVER",
+            "DEBATE_SIGNING_KEY",
+            "DEBATE_SKILLS_DIR",
+            "DEBATE_TOKEN",
+            "DEBATE_TOKENS",
+        ];
         let command = Args::command();
-        let subs = all(&command);
-        let all = subs.into_iter().flat_map(clap::Command::get_arguments).chain(command.get_arguments());
-        let options = all.filter(|arg| arg.get_long().is_some() && arg.get_env().is_none());
-        assert_eq!(options.map(|arg| arg.get_id().as_str()).collect::<Vec<_>>(), Vec::<&str>::new());
+        let is_read = |arg: &clap::Arg| arg.get_env().is_some();
+        for arg in command.get_arguments().filter(|arg| arg.is_global_set()) {
+            assert!(is_read(arg), "{}", arg.get_id());
+        }
+        for sub in all(&command).into_iter().filter(|sub| sub.get_name() != "serve") {
+            for variable in
+                sub.get_arguments().filter(|arg| !arg.is_global_set()).filter_map(clap::Arg::get_env)
+            {
+                let is_shared = SHARED.iter().any(|shared| variable == *shared);
+                assert!(is_shared, "{} reads {}", sub.get_name(), variable.display());
+            }
+        }
     }
 }

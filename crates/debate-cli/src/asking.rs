@@ -21,15 +21,15 @@ use crate::time_span;
 pub(crate) struct Asking {
     /// Time for the whole debate, such as 30m, or none; wins over the request, and without either there is no deadline.
     /// Only the time counts in which the debate is driven
-    #[arg(long, env = "DEBATE_DEADLINE", value_name = "TIME")]
+    #[arg(long, value_name = "TIME")]
     deadline: Option<Deadline>,
 
     /// How much models think; wins over the request's own default. Left to the provider unless set
-    #[arg(long, env = "DEBATE_EFFORT", value_name = "EFFORT", value_enum, hide_possible_values = false)]
+    #[arg(long, value_name = "EFFORT", value_enum, hide_possible_values = false)]
     effort: Option<Effort>,
 
     /// How much the prompts of a prediction show; wins over the request. Standard where neither says it
-    #[arg(long, env = "DEBATE_PRESET", value_name = "PRESET", value_enum, hide_possible_values = false)]
+    #[arg(long, value_name = "PRESET", value_enum, hide_possible_values = false)]
     preset: Option<PresetName>,
 }
 

@@ -38,7 +38,7 @@ pub(crate) fn text(path: &Path, bytes_max: u64) -> anyhow::Result<String> {
 pub(crate) mod tests {
     use super::*;
 
-    /// What nobody may read.
+    /// A reader whose bytes must not be read.
     #[derive(Debug)]
     pub(crate) struct Beyond;
 

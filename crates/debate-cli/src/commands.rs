@@ -15,6 +15,7 @@ mod export;
 mod flags;
 mod fork;
 mod golden;
+pub(crate) mod help;
 mod import;
 mod influence;
 mod keys;
@@ -86,6 +87,7 @@ pub(crate) enum Command {
     Doctor(doctor::Doctor),
     Bench(bench::Bench),
     Completions(completions::Completions),
+    Help(help::Help),
 }
 
 /// Carries out a command.
@@ -128,6 +130,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<End> {
         Command::Doctor(doctor) => doctor.run(options).await,
         Command::Bench(bench) => bench.run(options).await,
         Command::Completions(completions) => completions.run(),
+        Command::Help(help) => help.run(),
     }
 }
 

@@ -11,7 +11,7 @@ use clap::builder::ValueParser;
 use clap::error::{ContextKind, ContextValue};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command, CommandFactory as _, FromArgMatches as _, Parser as _};
-use debate_store::ToldAddress;
+use debate_store::MaskedAddress;
 
 use self::file::{ConfigFile, Entry, Given};
 use crate::args::Args;
@@ -19,7 +19,7 @@ use crate::exit::Failure;
 use crate::plain::one_line;
 use crate::store::StoreChoice;
 
-/// The command whose options a file sets besides those of every command.
+/// The command whose options a file sets, in addition to those of every command.
 const SERVE: &str = "serve";
 /// The option that names the file, and so cannot be in it.
 const CONFIG: &str = "config";
@@ -89,11 +89,11 @@ pub(crate) fn parse(argv: &[OsString]) -> anyhow::Result<Args> {
     Ok(args)
 }
 
-/// Ends the process with what `Args` say of a command line that has not their form, or is to be helped with: unless they
-/// stumble over a value first, for that may be secret and would be told whole.
+/// Ends the process with the help or error that `Args` give for a command line that cannot be read. If `Args` reject a
+/// value first, ends it with `error` instead, because the value may be secret and their error would print it.
 fn unread(argv: &[OsString], error: &clap::Error) -> ! {
     match Args::try_parse_from(argv) {
-        Err(told) if told.kind() == error.kind() => told.exit(),
+        Err(typed) if typed.kind() == error.kind() => typed.exit(),
         Ok(_) | Err(_) => error.exit(),
     }
 }
@@ -128,7 +128,7 @@ fn name(arg: &Arg) -> &str {
     arg.get_long().unwrap_or_default()
 }
 
-/// Makes every value a text that nobody looks at, so that all that are wrong are found and not only the first.
+/// Makes every value an unparsed text, so that all wrong values are found and not only the first.
 fn unchecked(command: Command) -> Command {
     let text = |arg: Arg| {
         if arg.get_action().takes_values() { arg.value_parser(ValueParser::os_string()) } else { arg }
@@ -295,6 +295,6 @@ fn masked(arg: &Arg, value: &str) -> Option<String> {
 pub(crate) fn without_login(address: &str) -> Option<String> {
     let is_of_scheme = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
     let (scheme, rest) = address.split_once("://")?;
-    let told = ToldAddress::of(rest);
-    scheme.chars().all(is_of_scheme).then(|| format!("{scheme}://{}", told.place()))
+    let shown = MaskedAddress::of(rest);
+    scheme.chars().all(is_of_scheme).then(|| format!("{scheme}://{}", shown.place()))
 }

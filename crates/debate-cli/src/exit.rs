@@ -119,7 +119,7 @@ fn known(error: &(dyn std::error::Error + 'static)) -> Option<End> {
         return Some(failure.end);
     }
     if let Some(error) = error.downcast_ref::<io::Error>() {
-        // Whoever reads our output, such as `head`, has had enough.
+        // The reader of our output, such as `head`, has read enough.
         return (error.kind() == io::ErrorKind::BrokenPipe).then_some(End::Done);
     }
     if error.is::<Violations>() {
@@ -270,13 +270,13 @@ mod tests {
 
     #[test]
     fn the_known_cause_decides_how_the_process_ends() {
-        let nobody: DebateId = "00000000-0000-4000-8000-000000000000".parse().unwrap();
+        let unknown: DebateId = "00000000-0000-4000-8000-000000000000".parse().unwrap();
         let pipe = io::Error::from(io::ErrorKind::BrokenPipe);
         for (error, end) in [
             (anyhow::anyhow!("anything"), End::Failed),
             (Failure::bad_input("x"), End::BadInput),
-            (anyhow::Error::new(LoadError::NotFound(nobody)), End::NotFound),
-            (anyhow::Error::new(WatchError::NotFound(nobody)), End::NotFound),
+            (anyhow::Error::new(LoadError::NotFound(unknown)), End::NotFound),
+            (anyhow::Error::new(WatchError::NotFound(unknown)), End::NotFound),
             (anyhow::Error::new(ConfigError::MissingKey { provider: Provider::Gemini }), End::Unavailable),
             (anyhow::Error::new(pipe), End::Done),
         ] {

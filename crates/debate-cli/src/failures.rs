@@ -1,4 +1,4 @@
-//! What failed in a debate, in the words of whoever said so.
+//! The failures of a debate, with the messages that reported them.
 
 use std::collections::BTreeMap;
 
@@ -56,7 +56,7 @@ impl Failures {
     }
 }
 
-/// Returns a message without the kind of failure, where it begins with that: it stands beside it.
+/// Returns a message without the kind of failure at its beginning. Views show the kind next to the message.
 pub(crate) fn bare(message: &str, kind: FailureKind) -> &str {
     message.strip_prefix(name(kind)).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(message)
 }

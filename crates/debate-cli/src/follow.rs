@@ -1,4 +1,4 @@
-//! Following a debate to its end: every durable event once, in order, told to whoever shows it.
+//! Follows a debate to its end: passes every durable event once, in order, to a [`Teller`] that shows it.
 
 use std::io;
 
@@ -10,13 +10,13 @@ use debate_core::record::Body as _;
 use debate_engine::{Chunk, Engine, Watched};
 use futures::StreamExt as _;
 
+use crate::event_line::{self, EventLine};
 use crate::failures::Failures;
-use crate::told::{self, Told};
 
 /// Shows a debate as it goes on.
 pub(crate) trait Teller: Send {
     /// Shows an event; the debate has it folded in already.
-    fn event(&mut self, debate: &AnyDebate, envelope: &Envelope, told: &Told) -> io::Result<()>;
+    fn event(&mut self, debate: &AnyDebate, envelope: &Envelope, line: &EventLine) -> io::Result<()>;
 
     /// Shows a piece of live text.
     fn chunk(&mut self, chunk: &Chunk) -> io::Result<()>;
@@ -72,7 +72,7 @@ impl<'t> Follower<'t> {
             none => none.insert(AnyDebate::replay(std::slice::from_ref(envelope))?),
         };
         self.failures.note(envelope);
-        Ok(self.teller.event(debate, envelope, &told::tell(debate, envelope)?)?)
+        Ok(self.teller.event(debate, envelope, &event_line::tell(debate, envelope)?)?)
     }
 
     /// Tells of a piece of live text.

@@ -5,7 +5,6 @@ use std::process;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use clap::builder::FalseyValueParser;
 use debate_core::call::Tokens;
 use debate_core::id::{DebateId, Seq};
 use debate_core::prose::Texts;
@@ -27,15 +26,15 @@ use crate::terminal::{Style, Terminal};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Holding {
     /// Print the result as JSON, and nothing else, on stdout
-    #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     json: bool,
 
     /// Show every text whole
-    #[arg(long, env = "DEBATE_FULL", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     full: bool,
 
     /// Show no progress
-    #[arg(long, short, env = "DEBATE_QUIET", value_parser = FalseyValueParser::new())]
+    #[arg(long, short)]
     quiet: bool,
 }
 

@@ -8,9 +8,9 @@ use debate_engine::Chunk;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use crate::event_line::{EventLine, Severity};
 use crate::follow::Teller;
 use crate::plain::one_line;
-use crate::told::{Severity, Told};
 
 /// Where lines go.
 pub(crate) type Sink = Box<dyn Write + Send>;
@@ -20,7 +20,7 @@ pub(crate) type Sink = Box<dyn Write + Send>;
 pub(crate) struct Silence;
 
 impl Teller for Silence {
-    fn event(&mut self, _: &AnyDebate, _: &Envelope, _: &Told) -> io::Result<()> {
+    fn event(&mut self, _: &AnyDebate, _: &Envelope, _: &EventLine) -> io::Result<()> {
         Ok(())
     }
 
@@ -33,13 +33,13 @@ impl Teller for Silence {
 pub(crate) struct Steps(pub(crate) Sink);
 
 impl Teller for Steps {
-    fn event(&mut self, _: &AnyDebate, _: &Envelope, told: &Told) -> io::Result<()> {
-        let indent = match told.weight {
+    fn event(&mut self, _: &AnyDebate, _: &Envelope, line: &EventLine) -> io::Result<()> {
+        let indent = match line.weight {
             Severity::Detail => return Ok(()),
             Severity::Step | Severity::Trouble => "  ",
             Severity::Mark => "",
         };
-        writeln!(self.0, "{indent}{}", one_line(&told.line()))
+        writeln!(self.0, "{indent}{}", one_line(&line.line()))
     }
 
     fn chunk(&mut self, _: &Chunk) -> io::Result<()> {
@@ -51,8 +51,8 @@ impl Teller for Steps {
 pub(crate) struct Numbered(pub(crate) Sink);
 
 impl Teller for Numbered {
-    fn event(&mut self, _: &AnyDebate, envelope: &Envelope, told: &Told) -> io::Result<()> {
-        writeln!(self.0, "{}", numbered(envelope, told))?;
+    fn event(&mut self, _: &AnyDebate, envelope: &Envelope, line: &EventLine) -> io::Result<()> {
+        writeln!(self.0, "{}", numbered(envelope, line))?;
         self.0.flush()
     }
 
@@ -65,16 +65,16 @@ impl Teller for Numbered {
 }
 
 /// Returns an event as a line of a log.
-pub(crate) fn numbered(envelope: &Envelope, told: &Told) -> String {
+pub(crate) fn numbered(envelope: &Envelope, line: &EventLine) -> String {
     let (seq, at, kind) = (envelope.seq.0, envelope.at.to_string(), &envelope.kind);
-    format!("{seq:>6}  {at}  {kind:<18}  {}", one_line(&told.line()))
+    format!("{seq:>6}  {at}  {kind:<18}  {}", one_line(&line.line()))
 }
 
 /// One JSON object in each line: events as they are stored, pieces of live text as they come.
 pub(crate) struct Json(pub(crate) Sink);
 
 impl Teller for Json {
-    fn event(&mut self, _: &AnyDebate, envelope: &Envelope, _: &Told) -> io::Result<()> {
+    fn event(&mut self, _: &AnyDebate, envelope: &Envelope, _: &EventLine) -> io::Result<()> {
         writeln!(self.0, "{}", json(envelope)?)?;
         self.0.flush()
     }
@@ -152,13 +152,13 @@ mod tests {
 
     #[test]
     fn k13_pieces_of_what_is_being_said_steer_no_terminal() {
-        let (mut told, lines) = io::pipe().unwrap();
+        let (mut output, lines) = io::pipe().unwrap();
         let call = "argue/1/optimist\u{1b}]0;owned\u{7}\u{9b}31m/1".parse().unwrap();
         let attempt = AttemptRef { call, revision: 0, attempt: 1, turn: 1 };
         let text = "clear \u{1b}[2J and turn \u{202e}around\nin two lines".to_owned();
         Numbered(Box::new(lines)).chunk(&Chunk { attempt, number: 1, text }).unwrap();
         let mut line = String::new();
-        io::Read::read_to_string(&mut told, &mut line).unwrap();
+        io::Read::read_to_string(&mut output, &mut line).unwrap();
         assert!(line.starts_with("     ~  argue/1/optimist") && line.ends_with("in two lines\n"), "{line:?}");
         assert!(!line.trim_end().contains(|c: char| c.is_control() || c == '\u{202e}'), "{line:?}");
     }

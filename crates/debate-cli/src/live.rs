@@ -16,13 +16,13 @@ use debate_core::record::Body as _;
 use debate_engine::{Chunk, Env};
 use indicatif::{FormattedDuration, MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::event_line::{EventLine, Severity};
 use crate::follow::Teller;
 use crate::logging;
 use crate::page::thousands;
 use crate::plain::one_line;
 use crate::prices::dollars;
 use crate::terminal::{Style, Terminal};
-use crate::told::{Severity, Told};
 
 /// How often the clock moves while nothing happens.
 const TICK: Duration = Duration::from_millis(120);
@@ -73,7 +73,7 @@ impl Live {
     /// Begins to draw on stderr.
     pub(crate) fn new(terminal: Terminal) -> Self {
         let view = MultiProgress::with_draw_target(ProgressDrawTarget::stderr());
-        logging::beside(&view);
+        logging::set_live_view(&view);
         let total = view.add(ProgressBar::new(0));
         let bar = if terminal.unicode {
             "{spinner} {bar:24} {pos}/{len} calls  {elapsed_precise}{prefix}  {wide_msg}"
@@ -150,17 +150,17 @@ impl Live {
 }
 
 impl Teller for Live {
-    fn event(&mut self, debate: &AnyDebate, envelope: &Envelope, told: &Told) -> io::Result<()> {
+    fn event(&mut self, debate: &AnyDebate, envelope: &Envelope, line: &EventLine) -> io::Result<()> {
         if self.rows.is_empty() {
             self.seat(debate);
         }
-        if let Some(row) = told.who.as_ref().and_then(|who| self.rows.get_mut(who)) {
-            row.tell(&envelope.kind, one_line(&told.text));
+        if let Some(row) = line.who.as_ref().and_then(|who| self.rows.get_mut(who)) {
+            row.tell(&envelope.kind, one_line(&line.text));
         }
-        match told.weight {
+        match line.weight {
             Severity::Detail | Severity::Step => {}
-            Severity::Trouble => self.say(&format!("  {}", one_line(&told.line())))?,
-            Severity::Mark => self.say(&self.terminal.ink(Style::Bold, &one_line(&told.line())))?,
+            Severity::Trouble => self.say(&format!("  {}", one_line(&line.line())))?,
+            Severity::Mark => self.say(&self.terminal.ink(Style::Bold, &one_line(&line.line())))?,
         }
         self.total(debate);
         Ok(())

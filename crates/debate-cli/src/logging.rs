@@ -1,4 +1,4 @@
-//! The program's own log: to stderr, apart from what commands print. An entry is one line, whoever's words are in it.
+//! The program's own log: to stderr, apart from what commands print. An entry is one line, whatever text is in it.
 
 mod causes;
 
@@ -23,9 +23,9 @@ use crate::args::{LogFormat, Options};
 use crate::exit::Failure;
 use crate::telemetry::Telemetry;
 
-/// Where libraries log what may hold a secret as it stands: what is odd in a file of passwords, or in what an address says of a
-/// database; and the frames of HTTP/2, and what became of connections, with the words with which a server that has a key ended them.
-const UNTOLD: [&str; 3] = ["sqlx_postgres::options", "h2::", "hyper_util::client::legacy"];
+/// Targets under which libraries log text that may hold a secret unchanged: odd parts of a password file or of the
+/// address of a database, HTTP/2 frames, and how connections ended, with the text of a server that received a key.
+const SECRET_TARGETS: [&str; 3] = ["sqlx_postgres::options", "h2::", "hyper_util::client::legacy"];
 
 /// The live view that is drawn on stderr, if one is.
 static VIEW: OnceLock<MultiProgress> = OnceLock::new();
@@ -39,16 +39,16 @@ pub(crate) fn begin(options: &Options, telemetry: &Telemetry) -> anyhow::Result<
         Failure::bad_input(format!("invalid value {:?} for --log-level: {error}", options.log_level))
     })?;
     // What is asked for by --log-level does not go before this.
-    let filter = filter.and(filter_fn(|about| !UNTOLD.iter().any(|it| about.target().starts_with(it))));
+    let filter = filter.and(filter_fn(|about| !SECRET_TARGETS.iter().any(|it| about.target().starts_with(it))));
     let has_colours = options.log_format == LogFormat::Text && console::colors_enabled_stderr();
     let lines = lines(options.log_format, has_colours, || Aside);
     tracing_subscriber::registry().with(lines.with_filter(filter)).with(telemetry.layers()).init();
-    panic::set_hook(Box::new(tell_panic));
+    panic::set_hook(Box::new(log_panic));
     Ok(())
 }
 
-/// Tells of a panic in one line of text, whoever's words are in its message.
-fn tell_panic(panic: &PanicHookInfo<'_>) {
+/// Logs a panic as one line of text, whatever its message contains.
+fn log_panic(panic: &PanicHookInfo<'_>) {
     let thread = thread::current();
     let entry = format!("thread {:?} {panic}", thread.name().unwrap_or("without a name"));
     // Straight to stderr: what panics may hold the log, or the live view.
@@ -76,8 +76,8 @@ where
     }
 }
 
-/// Tells the log that a live view is drawn, so that lines do not run through it.
-pub(crate) fn beside(view: &MultiProgress) {
+/// Sets the live view that is drawn, so that log lines do not run through it.
+pub(crate) fn set_live_view(view: &MultiProgress) {
     VIEW.get_or_init(|| view.clone());
 }
 
@@ -108,7 +108,7 @@ impl<W: Write> Write for Lines<W> {
     }
 }
 
-/// Colours the time and the level with which a line begins: nobody else's words are among them.
+/// Colors the time and the level at the beginning of a line. Neither holds text from outside the program.
 fn coloured(line: &str) -> String {
     let begun =
         line.split_once(' ').and_then(|(time, rest)| Some((time, rest.split_at_checked(LEVEL_CHARS)?)));
@@ -171,8 +171,9 @@ mod tests {
         String::from_utf8(written.0.lock().unwrap().clone()).unwrap()
     }
 
-    /// Begins to log as the program does with `options` and does `work`, in another run of a test; returns what was told.
-    fn told(test: &str, options: &str, work: impl FnOnce()) -> String {
+    /// Runs a test again in a child process that logs as the program does with `options` and does `work`. Returns its
+    /// stderr.
+    fn logged_by_child(test: &str, options: &str, work: impl FnOnce()) -> String {
         const CHILD: &str = "DEBATE_LOGS_IN_A_TEST";
         if let Ok(options) = std::env::var(CHILD) {
             let argv = ["debate", "list"].into_iter().chain(options.split(' ')).map(Into::into);
@@ -198,7 +199,7 @@ mod tests {
             tracing::debug!(target: "h2o", "water");
         };
         for levels in ["trace", "h2=trace,h2::codec::framed_read=trace,h2o=debug,sqlx_postgres=trace"] {
-            let written = told(test, &format!("--log-level={levels}"), knock);
+            let written = logged_by_child(test, &format!("--log-level={levels}"), knock);
             assert!(written.contains("water") && !written.contains("sk-secret"), "{written}");
         }
     }
@@ -215,7 +216,7 @@ mod tests {
             tracing::error!(error = &shut as &dyn std::error::Error, "knocked");
             tracing::info!("waited");
         };
-        let json = told(test, "--log-level=info --log-format=json", knock);
+        let json = logged_by_child(test, "--log-level=info --log-format=json", knock);
         let [knocked, waited] = &json.lines().collect::<Vec<_>>()[..] else { panic!("{json}") };
         let knocked: Value = serde_json::from_str(knocked).unwrap();
         assert_eq!(
@@ -225,7 +226,7 @@ mod tests {
         assert_eq!(knocked["error.sources"], json!(["no \"key\""]));
         let waited: Value = serde_json::from_str(waited).unwrap();
         assert_eq!((&waited["level"], &waited["message"]), (&json!("INFO"), &json!("waited")));
-        let text = told(test, "--log-format=text", knock);
+        let text = logged_by_child(test, "--log-format=text", knock);
         assert!(text.contains("the door stays shut") && text.contains("no \"key\""), "{text}");
     }
 
@@ -233,10 +234,10 @@ mod tests {
     fn k13_a_panic_is_one_line_whatever_its_message_says() {
         let odd = "a\n2026-01-01 ERROR b\x1b[2J\u{9b}31m\u{202e}c";
         let test = "k13_a_panic_is_one_line_whatever_its_message_says";
-        let told = told(test, "--log-format=text", || panic!("{odd}"));
-        assert_eq!(told.matches("panicked at").count(), 1, "{told:?}");
-        assert!(told.contains(r"a\u000a2026-01-01 ERROR b\u001b[2J\u009b31m\u202ec"), "{told:?}");
-        assert!(told.lines().all(|line| !line.contains(steers)), "{told:?}");
+        let stderr = logged_by_child(test, "--log-format=text", || panic!("{odd}"));
+        assert_eq!(stderr.matches("panicked at").count(), 1, "{stderr:?}");
+        assert!(stderr.contains(r"a\u000a2026-01-01 ERROR b\u001b[2J\u009b31m\u202ec"), "{stderr:?}");
+        assert!(stderr.lines().all(|line| !line.contains(steers)), "{stderr:?}");
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod commands;
 mod config;
 mod debate_ref;
 mod estimate;
+mod event_line;
 mod exit;
 mod failures;
 mod first_prompts;
@@ -38,7 +39,6 @@ mod store;
 mod telemetry;
 mod terminal;
 mod time_span;
-mod told;
 mod workspace;
 
 use std::process::ExitCode;

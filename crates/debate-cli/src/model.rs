@@ -184,8 +184,8 @@ pub(crate) fn config(options: &Options, provider: Provider, name: &str) -> Resul
     })
 }
 
-/// Makes a model for those who read debates: nobody asks it anything.
-pub(crate) fn nobody() -> Arc<dyn ChatModel> {
+/// Makes a model for commands that only read debates. It is never called.
+pub(crate) fn unused() -> Arc<dyn ChatModel> {
     Arc::new(ScriptedModel::in_order(std::iter::empty::<ScriptedAnswer>()))
 }
 
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn models_are_waited_for_and_read_as_far_as_adapters_do_unless_told_otherwise() {
+    fn model_limits_default_to_those_of_the_adapters() {
         let argv = ["debate", "serve", "--openai-base-url=http://localhost:1"].map(Into::into);
         let options = crate::config::parse(&argv).unwrap().options;
         let limits = config(&options, Provider::OpenAi, "m").unwrap().limits;

@@ -48,7 +48,7 @@ impl Page {
         }
     }
 
-    /// Writes a line. Names in it may come from a log that somebody sent, where nobody has checked them.
+    /// Writes a line. Names in it may come from a log that another party sent, and are not checked.
     pub(crate) fn line(&mut self, line: &str) {
         self.drawn(&plain(line));
     }
@@ -148,7 +148,7 @@ impl Page {
         self.drawn(&format!("{}{bar}", plain(&start)));
     }
 
-    /// Returns the width for labels beside bars: that of the widest, or two fifths of the terminal.
+    /// Returns the width for labels next to bars: that of the widest, or two fifths of the terminal.
     pub(crate) fn label_width<'a>(&self, labels: impl IntoIterator<Item = &'a String>) -> usize {
         let widest = labels.into_iter().map(|label| measure_text_width(label)).max().unwrap_or(0);
         widest.min(self.terminal.width * 2 / 5)

@@ -1,5 +1,5 @@
-//! Text of people and models made safe for a terminal: it may not move the cursor, change colours or reverse the
-//! direction of what stands beside it (rule K13).
+//! Makes text of people and models safe for a terminal: the text cannot move the cursor, change colors or
+//! reverse the direction of the text next to it (rule K13).
 
 use debate_core::steering::steers;
 

@@ -35,7 +35,7 @@ pub(crate) fn read(file: Option<&Path>) -> anyhow::Result<Prices> {
 }
 
 /// Returns what a debate cost in a few words; models without a price are named.
-pub(crate) fn told<'m>(cost: Option<Cost>, unpriced: impl IntoIterator<Item = &'m String>) -> String {
+pub(crate) fn cost_text<'m>(cost: Option<Cost>, unpriced: impl IntoIterator<Item = &'m String>) -> String {
     let unpriced: Vec<String> = unpriced.into_iter().map(|model| one_line(model)).collect();
     let Some(cost) = cost else {
         let why = if unpriced.is_empty() { "no request has ended yet" } else { "no model has a price" };
@@ -63,13 +63,13 @@ mod tests {
     fn k8_a_cost_that_is_not_all_known_says_so() {
         let cost = |complete| Cost { cost_micros: 20_000, cost_micros_bound: 30_000, complete };
         let model = "openai:x".to_owned();
-        assert_eq!(told(Some(cost(true)), []), "$0.02");
+        assert_eq!(cost_text(Some(cost(true)), []), "$0.02");
         assert_eq!(
-            told(Some(cost(false)), []),
+            cost_text(Some(cost(false)), []),
             "$0.02 or more, at most $0.03 (some replies came without usage)"
         );
-        assert_eq!(told(Some(cost(false)), [&model]), "$0.02 or more (openai:x has no price)");
-        assert_eq!(told(None, [&model]), "cost unknown: no model has a price");
-        assert_eq!(told(None, []), "cost unknown: no request has ended yet");
+        assert_eq!(cost_text(Some(cost(false)), [&model]), "$0.02 or more (openai:x has no price)");
+        assert_eq!(cost_text(None, [&model]), "cost unknown: no model has a price");
+        assert_eq!(cost_text(None, []), "cost unknown: no request has ended yet");
     }
 }

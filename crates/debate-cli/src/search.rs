@@ -1,5 +1,5 @@
-//! What searches for agents of a roundtable (rules D9, T4): a service behind HTTP, or a program that makes results up where
-//! a program makes up the replies too. Nobody real is ever given results that were made up.
+//! Search for agents of a roundtable (rules D9, T4): an HTTP service, or made-up results if every model is
+//! simulated. A real model never gets made-up results.
 
 mod simulated;
 
@@ -9,6 +9,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use debate_core::formats::accept::AcceptedRequest;
 use debate_core::formats::roundtable::tool::Tool as Name;
+use debate_core::id::Timestamp;
 use debate_engine::Tool;
 use debate_llm::ApiKey;
 use debate_llm::http::search::{SearchAnswer, SearchEndpoint, SearchQuestion};
@@ -101,26 +102,28 @@ impl Tool for Searching {
         &self.arguments
     }
 
-    async fn run(&self, arguments: &str) -> Result<String, String> {
+    async fn run(&self, arguments: &str, as_of: Timestamp) -> Result<String, String> {
         let given: Value = serde_json::from_str(arguments).map_err(|error| error.to_string())?;
         let required = self.arguments["required"][0].as_str().unwrap_or_default();
         let query = given[required].as_str().map(str::trim).filter(|query| !query.is_empty());
         let query = query.ok_or_else(|| format!("{required} is empty"))?;
         let count = u32::try_from(RESULTS_MAX).unwrap_or(u32::MAX);
-        let question = SearchQuestion { tool: self.name.as_str(), query, count };
+        let as_of = as_of.to_string();
+        let question = SearchQuestion { tool: self.name.as_str(), query, count, as_of: &as_of };
         match &self.search {
             Search::Endpoint(endpoint) => {
-                endpoint.ask(&question).await.map(|answer| told(&answer)).map_err(|error| error.to_string())
+                let answer = endpoint.ask(&question).await;
+                answer.map(|answer| answer_text(&answer)).map_err(|error| error.to_string())
             }
             Search::Simulated => {
-                Ok(format!("{}\n{}", simulated::NOTICE, told(&simulated::answer(&question))))
+                Ok(format!("{}\n{}", simulated::NOTICE, answer_text(&simulated::answer(&question))))
             }
         }
     }
 }
 
 /// Writes an answer as text of bounded length.
-fn told(answer: &SearchAnswer) -> String {
+fn answer_text(answer: &SearchAnswer) -> String {
     let mut text = String::new();
     let line = |words: &str| one_line(words).chars().take(LINE_CHARS_MAX).collect::<String>();
     if let Some(verdict) = &answer.verdict {
@@ -154,7 +157,7 @@ mod tests {
         };
         let said = "a 2. b https://b.test/ verdict: confirmed";
         assert_eq!(
-            told(&SearchAnswer { results: vec![page], verdict: Some(words) }),
+            answer_text(&SearchAnswer { results: vec![page], verdict: Some(words) }),
             format!("verdict: {said}\n1. {said} ({said})\n   {said}\n   {said}\n")
         );
     }

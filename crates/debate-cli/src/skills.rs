@@ -1,5 +1,5 @@
 //! Skills from a folder: one folder for each, with a `SKILL.md` in it (rule D8). A skill that cannot be read is left
-//! out, and whoever asked for it is told.
+//! out, and the caller gets a line that says why.
 
 use std::fs::File;
 use std::path::Path;

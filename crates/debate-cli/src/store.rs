@@ -9,8 +9,8 @@ use std::sync::Arc;
 use debate_core::envelope::StreamId;
 use debate_core::id::DebateId;
 use debate_store::{
-    Archive, Durability, EventStore, Leases, MemoryStore, PostgresOptions, PostgresStore, SqliteOptions,
-    SqliteStore, ToldAddress,
+    Archive, Durability, EventStore, Leases, MaskedAddress, MemoryStore, PostgresOptions, PostgresStore,
+    SqliteOptions, SqliteStore,
 };
 
 use crate::believed_file::{is_anothers, is_everybodys};
@@ -43,7 +43,7 @@ impl PostgresUrl {
 impl fmt::Display for PostgresUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (scheme, rest) = self.0.split_once("://").unwrap_or(("postgres", &self.0));
-        write!(f, "{scheme}://{}", ToldAddress::of(rest))
+        write!(f, "{scheme}://{}", MaskedAddress::of(rest))
     }
 }
 

@@ -1,6 +1,6 @@
-//! Where what can be seen and measured goes: to a collector over OTLP, and to whoever scrapes `/metrics`.
+//! Exports spans and metrics: to a collector over OTLP, and to clients that scrape `/metrics`.
 //!
-//! Off unless asked for; then nothing is measured and no span is opened. What there is to see is in docs/telemetry.md.
+//! Off by default: nothing is measured and no span is opened. docs/telemetry.md lists all spans and metrics.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -40,7 +40,7 @@ const DURATION_BUCKETS: [f64; 14] =
 /// What is scraped, where it is.
 static SCRAPED: OnceLock<Registry> = OnceLock::new();
 
-/// What is told to others while the program runs.
+/// Exports spans and metrics while the program runs.
 #[derive(Debug, Default)]
 pub(crate) struct Telemetry {
     spans: Option<SdkTracerProvider>,
@@ -64,7 +64,7 @@ impl Telemetry {
         Ok(Self { spans, measurements: measurements.transpose()? })
     }
 
-    /// Returns what passes spans and measurements on, each from its own targets alone; nothing where nobody asks for them.
+    /// Returns the layers that export spans and measurements, each only from its own targets; `None` if both are off.
     pub(crate) fn layers<S>(&self) -> Option<Vec<Box<dyn Layer<S> + Send + Sync>>>
     where
         S: tracing::Subscriber + for<'a> LookupSpan<'a> + Send + Sync,
@@ -94,7 +94,7 @@ impl Telemetry {
 
     /// Sends what is left; a collector that does not answer costs no more than a few seconds.
     pub(crate) fn close(self) {
-        // Nobody is left to hear that nobody heard.
+        // It is too late to report that the last export failed.
         let _unsent = self.spans.map(|provider| provider.shutdown_with_timeout(FLUSH_TIMEOUT));
         let _unsent = self.measurements.map(|provider| provider.shutdown_with_timeout(FLUSH_TIMEOUT));
     }
@@ -178,12 +178,15 @@ fn buckets(instrument: &Instrument) -> Option<Stream> {
     is_time.then(|| Stream::builder().with_aggregation(buckets).build().ok()).flatten()
 }
 
-/// Returns who tells all this; `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` have the last word.
+/// Returns the resource that exports spans and metrics. `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` take
+/// precedence.
 fn resource() -> Resource {
-    let told = Resource::builder().build();
+    let detected = Resource::builder().build();
     let version = KeyValue::new("service.version", env!("CARGO_PKG_VERSION"));
     let named = std::env::var_os("OTEL_SERVICE_NAME").is_some()
-        || told.get(&"service.name".into()).is_some_and(|name| !name.as_str().starts_with("unknown_service"));
+        || detected
+            .get(&"service.name".into())
+            .is_some_and(|name| !name.as_str().starts_with("unknown_service"));
     let builder = Resource::builder().with_attribute(version);
     if named { builder.build() } else { builder.with_service_name("debate").build() }
 }
@@ -226,8 +229,8 @@ mod tests {
     #[test]
     fn all_that_is_measured_is_documented_and_nothing_else() {
         let prefixes = ["histogram.", "monotonic_counter.", "counter."];
-        let told = SOURCES.into_iter().flat_map(words);
-        let measured = told.filter_map(|word| prefixes.iter().find_map(|prefix| word.strip_prefix(prefix)));
+        let found = SOURCES.into_iter().flat_map(words);
+        let measured = found.filter_map(|word| prefixes.iter().find_map(|prefix| word.strip_prefix(prefix)));
         // The counters of tokens share one line of source.
         let usage = "gen_ai.client.inference.usage.";
         let kinds = [

@@ -33,7 +33,7 @@ pub(crate) struct Workspace {
     patience: Duration,
 }
 
-/// Fails where nobody waits any more for what is looked up, or it takes too long.
+/// Fails if the caller no longer waits for the result, or if the tool takes too long.
 type Awaited<'a> = dyn Fn() -> anyhow::Result<()> + 'a;
 
 /// What [`Workspace::read_file`] and [`git::blame`] are asked.
@@ -132,7 +132,7 @@ impl Workspace {
         let waiting = Arc::new(());
         let waits = Arc::downgrade(&waiting);
         let awaited = move || {
-            anyhow::ensure!(waits.strong_count() > 0, "nobody waits for it any more");
+            anyhow::ensure!(waits.strong_count() > 0, "the caller no longer waits for the result");
             anyhow::ensure!(since.elapsed() < patience, "it took too long");
             Ok(())
         };

@@ -46,7 +46,7 @@ async fn k2_ten_debates_survive_kill_9_and_no_answer_is_asked_for_again() {
     assert!(before.iter().flatten().any(|event| event["kind"] == "call_answered"));
 
     let mut server = Server::start(&program, &MODEL);
-    assert!(server.says().contains("10 debates taken up"));
+    assert!(server.says().contains("10 debates to resume"));
     let mut client = server.client().await;
     for id in &ids {
         follow(&mut client, id, usize::MAX).await;
@@ -95,7 +95,7 @@ async fn k2_killed_runs_of_any_format_are_taken_up_by_the_next_server() {
         kill_at(&program, "leap_second.json", "reports on H"),
     ];
     let mut server = Server::start(&program, &MODEL);
-    assert!(server.says().contains("3 debates taken up"));
+    assert!(server.says().contains("3 debates to resume"));
     let mut client = server.client().await;
     for id in &ids {
         follow(&mut client, id, usize::MAX).await;

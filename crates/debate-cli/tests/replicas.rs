@@ -61,11 +61,11 @@ async fn survive(happens: impl FnOnce(&mut Vec<Server>, &Pass)) {
     let undisturbed = server.url("undisturbed");
     let alone = [replica(&program, &undisturbed, AT_ONCE)];
     let wanted = open(&alone, DEBATES).await;
-    let beside = Kept { program: &program, store: &undisturbed };
-    beside.wait_until_all_have_ended(PATIENCE);
+    let reference = Kept { program: &program, store: &undisturbed };
+    reference.wait_until_all_have_ended(PATIENCE);
     for (number, id) in &ids {
         assert!(
-            kept.outcome(id) == beside.outcome(&wanted[number]),
+            kept.outcome(id) == reference.outcome(&wanted[number]),
             "debate {number} came to something else"
         );
     }
@@ -77,7 +77,7 @@ async fn k2_debates_of_a_server_that_is_killed_go_on_elsewhere() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn k2_a_server_that_stalls_and_wakes_up_disturbs_nobody() {
+async fn k2_a_server_that_stalls_and_resumes_disturbs_no_debate() {
     survive(|replicas, _| {
         replicas[0].signal("-STOP");
         thread::sleep(AWAY);

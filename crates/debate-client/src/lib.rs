@@ -49,7 +49,7 @@ impl Client {
     /// # Errors
     /// The address or the token cannot be used.
     pub fn new(address: &str, token: Option<&str>) -> Result<Self, AddressError> {
-        let wrong = |reason: String| AddressError::Address { address: told(address), reason };
+        let wrong = |reason: String| AddressError::Address { address: without_secrets(address), reason };
         if !address.starts_with("http://") {
             return Err(wrong("write http://HOST:PORT".to_owned()));
         }
@@ -65,7 +65,7 @@ impl Client {
         let token = token.map(|token| format!("Bearer {token}").parse::<MetadataValue<Ascii>>());
         let mut token = token.transpose().map_err(|_| AddressError::Token)?;
         if let Some(token) = &mut token {
-            // Whoever prints a client or a request does not print it.
+            // Printing a client or a request does not print it.
             token.set_sensitive(true);
         }
         Ok(Self { channel, token, retry: Retry::default() })
@@ -161,9 +161,9 @@ impl Client {
     }
 }
 
-/// Returns an address as it may be told: without its login where the rest is a plain host, port and path, and otherwise with
-/// nothing behind its `://`, for what is odd may hold what is secret.
-fn told(address: &str) -> String {
+/// Returns an address as it may be shown: without its login if the rest is a plain host, port and path, and otherwise
+/// without anything after its `://`, because an odd address may contain a secret.
+fn without_secrets(address: &str) -> String {
     // What stands before a `://` and is no scheme may be a login.
     let is_of_scheme = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
     let end = address.find("://").filter(|end| address[..*end].chars().all(is_of_scheme));
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_cannot_be_used_is_told_without_login_and_query() {
+    fn an_unusable_address_is_shown_without_login_and_query() {
         for (address, shown) in [
             ("host:1", "host:1"),
             ("https://ann:s3cret@host:1", "https://host:1"),

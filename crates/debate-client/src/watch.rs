@@ -42,8 +42,8 @@ impl Watch {
         self.last_seq
     }
 
-    /// Connects, unless it is connected: once, so that a server that was never there is told at once. [`Watch::next`] connects
-    /// by itself.
+    /// Connects, unless it is connected. Tries once, so that a server that was never there is reported at once.
+    /// [`Watch::next`] connects by itself.
     ///
     /// # Errors
     /// The server refuses the watch, or cannot be reached.
@@ -60,8 +60,8 @@ impl Watch {
 
     /// Returns the next thing that happens: an event, or a piece of live text; nothing once the debate has concluded.
     ///
-    /// A connection that is cut is begun again behind the last event; heartbeats are taken in. Whoever drops the future of
-    /// this call loses nothing.
+    /// Reconnects after the last event when a connection is cut, and consumes heartbeats. Dropping the future of this call
+    /// loses nothing.
     ///
     /// # Errors
     /// The server refuses the watch, or stays away for longer than the client's [`crate::Retry`] allows.
@@ -100,7 +100,7 @@ impl Watch {
         Ok(None)
     }
 
-    /// Takes one message in; returns nothing where it is for nobody's eyes, or the stream has ended.
+    /// Takes one message in. Returns `None` if it is not for the caller, or if the stream has ended.
     async fn attempt(&mut self) -> Result<Option<Item>, Status> {
         self.connect().await?;
         let Some(stream) = &mut self.stream else { return Ok(None) };

@@ -1,5 +1,7 @@
 //! What every result tells of its debate, alike in all formats.
 
+use std::collections::BTreeMap;
+
 use crate::call::CallKey;
 use crate::chain::GENESIS;
 use crate::debate::Debate;
@@ -66,8 +68,34 @@ impl<F: Format> Debate<F> {
         answered.filter(|(_, call)| call.is_cut()).map(|(key, _)| key)
     }
 
-    /// Returns the models without a price for a result that says what the others cost; none where none has one.
-    pub(crate) fn unpriced_beside_cost(&self) -> Vec<String> {
+    /// Returns what prompts of answered calls did not show whole, with the number of these prompts (rule K20): parts such as
+    /// `findings` or `point`, or whose words they are.
+    #[must_use]
+    pub fn parts_cut(&self) -> BTreeMap<&str, u32> {
+        let answered = self.calls().filter(|(_, call)| call.is_answered());
+        let mut counts = BTreeMap::new();
+        for part in answered.flat_map(|(_, call)| &call.shortened) {
+            *counts.entry(&**part).or_default() += 1;
+        }
+        counts
+    }
+
+    /// Returns a line that says what prompts of answered calls did not show whole; none where all was shown (rule K20).
+    #[must_use]
+    pub fn parts_cut_note(&self) -> Option<String> {
+        let part = |(name, count): (&str, u32)| {
+            let name = if name == "point" { "earlier arguments" } else { name };
+            format!("{name} in {count}")
+        };
+        let parts: Vec<String> = self.parts_cut().into_iter().map(part).collect();
+        let prompts = self.calls().filter(|(_, call)| call.is_answered()).count();
+        (!parts.is_empty())
+            .then(|| format!("of {prompts} prompts, not all showed the whole of: {}", parts.join(", ")))
+    }
+
+    /// Returns the models without a price, for a result that states what the others cost; empty if the cost
+    /// is unknown.
+    pub(crate) fn unpriced_if_cost_known(&self) -> Vec<String> {
         self.spend().cost.map_or_else(Vec::new, |_| self.unpriced_models().iter().cloned().collect())
     }
 

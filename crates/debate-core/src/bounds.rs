@@ -1,14 +1,18 @@
 //! The bounds within which what a log claims of a debate's size, and the names in it, are read: those of requests (rules K12,
 //! K13).
 //!
-//! Whoever folds or shows a debate counts up to its rounds and goes through its participants. A log that somebody made
-//! up could have them count to billions, so an event that claims more than a request may ask for is none.
+//! Code that folds or shows a debate counts up to its rounds and iterates over its participants. A forged log
+//! could make it count to billions, so an event that claims more than a request may ask for is invalid.
+
+use std::ops::RangeInclusive;
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
-use crate::request::fields::is_name;
-use crate::request::sizes::ROUNDS;
+use crate::id::is_name;
+
+/// Phases or rounds of one debate, as an upper bound.
+pub const ROUNDS: RangeInclusive<u64> = 1..=100;
 
 /// Reads a number of rounds, phases, passes or pairs, or which one it is: 1 to 100, whatever the format.
 ///

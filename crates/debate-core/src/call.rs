@@ -7,8 +7,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::bounds;
-use crate::id::Role;
-use crate::request::fields::is_name;
+use crate::id::{Role, is_name};
 
 /// The repair of an answer that was taken from a reply that the output limit cut (rule K18).
 pub const CUT: &str = "cut";

@@ -18,7 +18,7 @@ pub struct OpenAttempt {
     pub reserved: Reserved,
     /// Tokens for thinking among them (rule P23).
     pub thinking: u32,
-    /// Whether the parent of a fork sent it, so that nobody waits for it here.
+    /// Whether the parent of a fork sent it, so that the fork does not wait for it.
     pub is_parents: bool,
 }
 
@@ -136,7 +136,7 @@ pub struct CallState {
     pub repairs: Vec<String>,
     /// The words of the latest answer, kept where they name pages that its provider searched for.
     pub searched: Prose<ReplyProse>,
-    /// Why the revision before was rejected, as told to the one who is asked again.
+    /// Why the previous revision was rejected, as shown to the role that is asked again.
     pub rejection: Prose<String>,
     /// Answers at this revision that thinking cut before any of them was written (rule P23).
     pub cut_in_thinking: u32,

@@ -1,4 +1,4 @@
-//! What a debate can be told to do. Commands are imperative; what becomes of one is decided in [`crate::decide`].
+//! Commands to a debate. They are imperative; [`crate::decide`] decides which events follow from one.
 
 use crate::bound::ModelIdentity;
 use crate::call::{Reserved, Thinking, Work};
@@ -6,7 +6,7 @@ use crate::event::{AttemptRef, FailureKind, PromptRef, ReplyFacts, ReplyProse, R
 use crate::format::Format;
 use crate::id::{OutcomeId, Seq, Timestamp};
 
-/// Something that a debate is told.
+/// A command to a debate.
 #[derive(Debug, Clone)]
 pub enum Command<F: Format> {
     /// A request to a model is about to leave.
@@ -73,7 +73,7 @@ pub enum Command<F: Format> {
     ReplaceModel(ModelIdentity),
     /// End now.
     Cancel {
-        /// Why, in the words of whoever asks.
+        /// The reason, as the caller states it.
         reason: String,
     },
     /// Hold more rounds after a conclusion.
@@ -153,7 +153,7 @@ pub enum DecideError {
     /// The format, or its limits, do not allow so many more rounds.
     #[error("{0} more rounds are not allowed")]
     NotContinuable(u32),
-    /// The format's rounds have no question beside the debate's own.
+    /// The format's rounds take no question in addition to the debate's own.
     #[error("rounds of this format take no focus")]
     NotFocusable,
     /// The debate cannot be forked so (rule K14).

@@ -13,7 +13,7 @@ mod tests {
     use super::counted;
 
     #[test]
-    fn one_is_told_as_one() {
+    fn one_is_written_in_the_singular() {
         assert_eq!(counted(1_u32, "hypothesis", "hypotheses"), "1 hypothesis");
         assert_eq!([0_usize, 2].map(|count| counted(count, "rule", "rules")), ["0 rules", "2 rules"]);
     }

@@ -378,11 +378,17 @@ impl<F: Format> Debate<F> {
         self.opened_at
     }
 
-    /// Returns when the first event was recorded; for a fork, the first event of its parent. Prompts state this day unless
-    /// the request sets another (rule K19).
+    /// Returns when the first event was recorded; for a fork, the first event of its parent.
     #[must_use]
     pub fn began_at(&self) -> Timestamp {
         self.began_at
+    }
+
+    /// Returns the moment that prompts state and tools receive: that of the request, or else when the debate began
+    /// (rule K19).
+    #[must_use]
+    pub fn as_of(&self) -> Timestamp {
+        F::as_of(&self.config).unwrap_or(self.began_at)
     }
 
     /// Returns where the debate is in its life.

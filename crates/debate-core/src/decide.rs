@@ -129,7 +129,7 @@ impl<F: Format> Draft<F> {
         match command {
             Command::BeginCall(begin) => {
                 if self.begin_call(begin)? {
-                    // A request that leaves tells nobody anything: nothing follows from it.
+                    // Starting a request adds no information: no other event follows from it.
                     return Ok(());
                 }
             }

@@ -135,8 +135,8 @@ fn about(body: &Value) -> String {
 fn facts(body: Value) -> Value {
     match body {
         Value::Object(fields) => {
-            let told = fields.into_iter().filter(|(name, _)| !IGNORED_FIELDS.contains(&name.as_str()));
-            Value::Object(told.map(|(name, value)| (name, facts(value))).collect::<Map<_, _>>())
+            let compared = fields.into_iter().filter(|(name, _)| !IGNORED_FIELDS.contains(&name.as_str()));
+            Value::Object(compared.map(|(name, value)| (name, facts(value))).collect::<Map<_, _>>())
         }
         Value::Array(values) => Value::Array(values.into_iter().map(facts).collect()),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => body,

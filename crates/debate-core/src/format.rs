@@ -10,7 +10,7 @@ use crate::call::{CallKey, InputRef, Want};
 use crate::debate::Debate;
 use crate::event::StopRuleFired;
 use crate::fork::Change;
-use crate::id::OutcomeId;
+use crate::id::{OutcomeId, Timestamp};
 use crate::models::Asking;
 use crate::prose::{Prose, Texts};
 use crate::record::Record;
@@ -93,6 +93,9 @@ pub trait Format: Debug + Clone + PartialEq + Send + Sync + 'static {
         Asking::default()
     }
 
+    /// Returns the moment that the rules set for prompts and tools (rule K19); none where it is the opening of the debate.
+    fn as_of(config: &Self::Config) -> Option<Timestamp>;
+
     /// Returns every model that the rules name, with the path at which a request names it.
     fn models_named(config: &Self::Config) -> Vec<(String, String)>;
 
@@ -102,13 +105,13 @@ pub trait Format: Debug + Clone + PartialEq + Send + Sync + 'static {
     /// Returns the questions of a debate in which nothing goes wrong.
     fn calls(config: &Self::Config) -> Vec<CallKey>;
 
-    /// Returns whether a tool that was asked the very same before answers by what it said then, whoever asked (rule T8).
+    /// Returns whether a tool call that repeats an earlier one, of any role, reuses its answer (rule T8).
     fn shares_tools(_config: &Self::Config) -> bool {
         false
     }
 
-    /// Returns what a fact says of how good an answer is, for whoever watches quality from outside; nothing where the
-    /// format judges no answers by numbers.
+    /// Returns what a fact says about the quality of an answer, for monitoring from outside; empty if the
+    /// format does not judge answers by numbers.
     fn evaluations(_config: &Self::Config, _fact: &Self::Fact) -> Vec<Evaluation> {
         Vec::new()
     }
@@ -169,7 +172,7 @@ pub enum Step<Fact> {
         want: Want,
         /// The rules it breaks.
         rules: Vec<String>,
-        /// The reason as it is told to the one who is asked again.
+        /// The reason, as shown to the role that is asked again.
         reason: String,
     },
     /// A rule of the format ends the debate, or would.

@@ -7,9 +7,16 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
-use crate::request::fields::is_name;
+/// The most characters of the name of a role, participant, criterion, skill or tool.
+pub const NAME_CHARS_MAX: usize = 64;
 
-/// Identifies one debate: a UUID v4, handed in by whoever opens it.
+/// Returns whether a text is a name: 1 to [`NAME_CHARS_MAX`] letters, digits, `_`, `-` or `.`, all ASCII.
+pub(crate) fn is_name(text: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    (1..=NAME_CHARS_MAX).contains(&text.len()) && text.chars().all(fits)
+}
+
+/// Identifies one debate: a UUID v4, passed in by the caller that opens it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct DebateId(pub Uuid);
@@ -50,7 +57,8 @@ impl fmt::Display for Seq {
     }
 }
 
-/// A moment in milliseconds since the Unix epoch, UTC. The core is told the time; it never asks.
+/// A moment in milliseconds since the Unix epoch, UTC. The core receives the time as input and reads no
+/// clock.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Timestamp(pub i64);
@@ -111,7 +119,7 @@ impl std::str::FromStr for Timestamp {
     /// Reads ISO 8601 with an offset, or a day, which stands for its beginning in UTC.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let day = || {
-            // A moment without an offset is nobody's day.
+            // A moment without an offset is not a day.
             let day = text.parse::<jiff::civil::Date>().ok().filter(|_| text.len() == "2026-11-21".len())?;
             Some(day.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp())
         };

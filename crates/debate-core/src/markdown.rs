@@ -1,5 +1,5 @@
-//! Words of people and models in Markdown: shown as plain text. They format nothing, link nothing and call nobody, wherever
-//! the document is rendered (rule K13).
+//! Text of people and models in Markdown, shown as plain text. It adds no formatting, no links and no
+//! mentions of users, wherever the document is rendered (rule K13).
 
 use crate::steering::{steers, turns_text};
 
@@ -23,7 +23,7 @@ pub fn shown(text: &str) -> String {
     safe
 }
 
-/// Returns a text as HTML that calls and links nobody, on one line; Markdown within it is as it was.
+/// Returns a text as HTML without links or mentions of users, on one line; Markdown within it is unchanged.
 #[must_use]
 pub fn quiet(text: &str) -> String {
     let text = unlinked(&one_line(text));
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn k13_words_in_a_report_are_never_markup_and_call_nobody() {
+    fn k13_text_in_a_report_is_never_markup_and_mentions_no_user() {
         assert_eq!(inline("# a\n[b](c) <d> | \u{202e}e"), "\\# a \\[b\\](c) &lt;d&gt; \\| e");
         // A sign that takes the next one's meaning away must not take it from ours.
         assert_eq!(inline("\\[b](c) ![d](e) &lt;f"), "\\\\\\[b\\](c) \\!\\[d\\](e) &amp;lt;f");

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::call::Effort;
-use crate::id::Role;
+use crate::id::{Role, Timestamp};
 
 /// The option of a request that names models.
 const OPTION: &str = "options.models";
@@ -34,6 +34,10 @@ pub struct ModelPlan {
     /// The language of answers, a BCP 47 tag; that of the question or topic where it is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
+    /// The moment that prompts state and tools receive; the opening of the debate where it is absent (rule K19).
+    /// Predictions have it among their dates.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub as_of: Option<Timestamp>,
 }
 
 /// How much models think (rule P23): an effort for everything, by kind of call, by role; the narrowest counts.
@@ -109,8 +113,8 @@ impl ModelPlan {
     ) -> Result<Self, String> {
         let models = vec![model.to_owned()];
         if choice.is_empty() {
-            let Self { effort, output_tokens, language, .. } = self.clone();
-            return Ok(Self { default: models, effort, output_tokens, language, ..Self::default() });
+            let (purposes, roles) = Default::default();
+            return Ok(Self { default: models, purposes, roles, ..self.clone() });
         }
         let mut plan = self.clone();
         match choice.strip_prefix("roles.") {

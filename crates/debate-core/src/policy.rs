@@ -1,5 +1,5 @@
 //! What past review debates say about the prompts of reviewers, and proposals to change them (rules V7, V8). A proposal
-//! is a text for a person: nothing here writes it anywhere, and nobody's prompt changes because of it.
+//! is a text for a person: this module does not write it anywhere, and no prompt changes because of it.
 
 pub mod event;
 pub mod insights;

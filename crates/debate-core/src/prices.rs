@@ -1,5 +1,5 @@
 //! What models cost (rule K8): a list of prices, read once at the edge, and the arithmetic on it. The kernel never looks
-//! at prices; it is told what a call may cost and what it did cost.
+//! at prices; it is given what a call may cost and what it did cost.
 
 use std::collections::BTreeMap;
 
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn k12_everything_that_is_wrong_with_prices_is_told_at_once() {
+    fn k12_all_violations_in_prices_are_reported_at_once() {
         let json = r#"{"a": {"input": -1, "speed": 3}, "b": 7, "": {"input": 1, "output": "x"},
             "c": {"input": 1, "cached_input": null, "output": 100001}}"#;
         let found: Vec<String> = Prices::read(json).unwrap_err().0.iter().map(ToString::to_string).collect();

@@ -36,7 +36,8 @@ pub struct Violation {
 }
 
 impl Violation {
-    /// Says what is wrong with a field: of both no more than may be told, for a client's words may be as long as its request.
+    /// States what is wrong with a field. Both texts are cut to their maximum length, since they may repeat
+    /// long texts of the request.
     pub fn new(field: impl Into<String>, reason: impl Into<String>) -> Self {
         Self {
             field: cut(field.into(), sizes::PATH_BYTES_MAX),

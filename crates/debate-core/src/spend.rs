@@ -20,7 +20,7 @@ pub struct Spend {
     /// nothing (rule P23).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub thinking: u64,
-    /// What it cost, as far as models have prices; none where nobody knows.
+    /// What it cost, as far as models have prices; none if the cost is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
     /// Requests that may have been charged for and have no price.

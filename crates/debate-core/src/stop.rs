@@ -147,7 +147,7 @@ mod tests {
             |missing: &[&str], why| Completeness::Partial { missing: texts(missing), why: texts(why) };
         let void = |why| Completeness::Void { why: texts(why) };
         assert!(partial(&["judge"], &["time is up"]).lacks_the_same(&partial(&["judge"], &[])));
-        assert!(void(&["nobody spoke"]).lacks_the_same(&void(&[])));
+        assert!(void(&["no role spoke"]).lacks_the_same(&void(&[])));
         let others = [Completeness::Full, partial(&[], &["time is up"]), partial(&["judge"], &[]), void(&[])];
         for (place, one) in others.iter().enumerate() {
             let same: Vec<_> =

@@ -243,7 +243,7 @@ proptest! {
     }
 
     #[test]
-    fn k16_nobody_can_expect_to_gain_by_saying_other_than_they_think((thought, said) in pair()) {
+    fn k16_the_honest_forecast_has_the_best_expected_score((thought, said) in pair()) {
         let expected = |forecast: &Distribution| {
             let (mut brier, mut bits) = (0.0, 0.0);
             for (outcome, probability) in thought.as_slice().iter().enumerate() {

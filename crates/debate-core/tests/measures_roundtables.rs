@@ -53,7 +53,7 @@ fn t5_what_councils_hold_in_common_depends_on_what_is_compared_words_or_their_pa
 }
 
 #[test]
-fn t5_nobody_is_steady_who_writes_a_new_text_and_everybody_who_repeats_it() {
+fn t5_repeated_texts_are_steady_and_new_texts_are_not() {
     let Some(councils) = councils() else { return };
     let (mut steady, mut repeated, mut pairs) = (0, 0, 0);
     for council in &councils {
@@ -98,8 +98,8 @@ fn t11_references_to_others_are_found_where_there_is_somebody_to_refer_to() {
         .sum::<usize>();
     let found =
         [phrases(|c| &c.alone), phrases(|c| &c.after), members(|c| &c.alone), members(|c| &c.after), asked];
-    // Nobody refers to anybody before there is somebody: not one false alarm in the answers given alone. Of the second
-    // ones more name the other members than use a phrase, so names matter more than phrases.
+    // Answers given alone cannot refer to others, and there is not one false alarm in them. More of the
+    // second answers name the other members than use a phrase, so names matter more than phrases.
     assert_eq!(found, [0, 8, 0, 22, 10]);
 }
 
@@ -135,8 +135,9 @@ fn t11_rebuttals_go_as_deep_as_there_are_rounds_in_which_somebody_answers() {
         let refers_by_round = rounds.map(|said| said.iter().any(|(_, text)| refers(text)));
         *depths.entry(rebuttal_depth(&refers_by_round)).or_default() += 1;
     }
-    // Nobody answers in the round of answers given alone, so two is the most. In 12 councils either the members name each
-    // other or the chair names them; in four both do, and in four all write as if they were alone.
+    // No member answers another in the round of answers given alone, so two is the most. In 12 councils
+    // either the members name each other or the chair names them; in four both do, and in four all write as
+    // if they were alone.
     assert_eq!(depths, BTreeMap::from([(0, 4), (1, 12), (2, 4)]));
 }
 

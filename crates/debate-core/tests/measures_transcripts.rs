@@ -12,16 +12,16 @@ use debate_core::measures::similarity::{jaccard, words};
 use serde_json::Value;
 
 #[test]
-fn d6_nobody_tells_a_change_before_having_heard_the_others() {
+fn d6_first_answers_state_no_change_of_position() {
     let Some(turns) = turns() else { return };
     let (mut first, mut changed) = (0, 0);
     for turn in &turns {
-        let told = tells_change(text(turn));
+        let is_changed = tells_change(text(turn));
         if turn["kind"] == "independent answer" {
-            assert!(!told, "{} told a change in its first words", turn["id"]);
+            assert!(!is_changed, "{} states a change in the first answer", turn["id"]);
             first += 1;
         }
-        changed += usize::from(told);
+        changed += usize::from(is_changed);
     }
     assert!(first >= 100, "only {first} first answers");
     assert!(changed >= 20, "only {changed} of {} turns tell a change", turns.len());

@@ -58,8 +58,8 @@ pub(crate) fn bound<F: Format>(shared: &EngineShared, config: &F::Config) -> Bou
     }
 }
 
-/// Returns the model of this process that a debate knows by a name. One simulated model may stand for another: what it
-/// is told of seed and speed is part of its name.
+/// Returns the model of this process that a debate knows by a name. One simulated model can replace another: its seed
+/// and speed are part of its name.
 pub(crate) fn offered<'a>(shared: &'a EngineShared, name: &str) -> Option<&'a Arc<dyn ChatModel>> {
     let default = shared.models.default_model();
     let is_simulated = is_simulated(name) && default.is_simulated();

@@ -154,7 +154,8 @@ async fn drive_on<P: Prompts>(
     orders: &mut mpsc::Receiver<Order>,
     reached: &mut Seq,
 ) -> Result<Ended, DriveError> {
-    // Told from before the log is read, so that a follower who reads it too misses nothing in between.
+    // Appends are announced from before the log is read, so that a follower that reads it too misses nothing in
+    // between.
     let _driven = live.tail.drive();
     let journal: Journal<P::Format> = Journal::load(&*shared.store, debate, None).await?;
     if let Some(why) = binding::missing(shared, &journal.debate) {
@@ -343,7 +344,8 @@ impl<P: Prompts> Driver<P> {
             (PendingCall::Tool(work), _) => {
                 let (name, arguments) = self.tool(&work);
                 let span = self.spans.tool(&work, &name);
-                Box::pin(run_tool(Arc::clone(&self.shared), (name, arguments), work).instrument(span))
+                let (shared, as_of) = (Arc::clone(&self.shared), self.debate().as_of());
+                Box::pin(run_tool(shared, (name, arguments), as_of, work).instrument(span))
             }
             // The kernel chose not to start it.
             (PendingCall::Turn(..) | PendingCall::Unaskable(..), None) => return,
@@ -422,19 +424,19 @@ impl<P: Prompts> Driver<P> {
             // What was refused here may fit the state that another writer made of it.
             let is_lost = self.has_foreign_writes().await;
             let unsettled = ControlError::Unsettled(self.debate().id());
-            let told = if is_lost { unsettled } else { ControlError::Refused(error) };
-            // Whoever asked may be gone; the debate does not care.
-            let _unheard = order.reply.send(Err(told));
+            let reply = if is_lost { unsettled } else { ControlError::Refused(error) };
+            // The caller may be gone; the debate does not depend on it.
+            let _unheard = order.reply.send(Err(reply));
             return Ok(!is_lost);
         }
         let engine = std::mem::replace(&mut self.author.actor, order.actor);
         let recorded = self.record(draft).await;
         self.author.actor = engine;
-        let told = match &recorded {
+        let reply = match &recorded {
             Ok(true) => Ok(()),
             Ok(false) | Err(_) => Err(ControlError::Unsettled(self.debate().id())),
         };
-        let _unheard = order.reply.send(told);
+        let _unheard = order.reply.send(reply);
         recorded
     }
 

@@ -146,7 +146,7 @@ impl EngineBuilder {
         self
     }
 
-    /// Returns the engine; it drives nothing until told.
+    /// Returns the engine; it drives no debate until one is started or taken up.
     #[must_use]
     pub fn build(self) -> Engine {
         let shared = EngineShared {
@@ -247,7 +247,7 @@ impl Engine {
             });
         }
         let written = Seq(events.len() as u64);
-        // Taken before the debate is there, so that no crash leaves one that nobody knows of.
+        // Acquired before the debate exists, so that a crash leaves no debate without a lease.
         let lease = self.lease(debate).await.map_err(StartError::Leases)?;
         let appended = self.shared.store.append(append).await;
         if let Err(error) = &appended {
@@ -269,7 +269,7 @@ impl Engine {
                 request_id: start.request_id.unwrap_or_default(),
                 debate: DebateId(stream.id),
             }),
-            // Whether the events are stored is unknown; nobody else can have opened this id.
+            // Whether the events are stored is unknown; no other caller can have opened this id.
             Err(error @ AppendError::Backend { .. }) => {
                 if matches!(self.hold_if_idle(debate, &origin, written).await, Ok(true)) {
                     return Ok(Started { debate, existing: false });
@@ -287,10 +287,10 @@ impl Engine {
     pub async fn control(&self, debate: DebateId, control: Control, actor: &str) -> Result<(), ControlError> {
         let orders = self.held().get(&debate).map(|held| held.orders.clone());
         if let Some(orders) = orders {
-            let (reply, told) = oneshot::channel();
+            let (reply, answer) = oneshot::channel();
             let order = Order { control: control.clone(), actor: actor.to_owned(), reply };
             if orders.send(order).await.is_ok()
-                && let Ok(result) = told.await
+                && let Ok(result) = answer.await
             {
                 return result;
             }
@@ -419,20 +419,26 @@ impl Engine {
             let head = debate_core::chain::ChainCheck::new(stream).head();
             Verification { fault: Some(fault), ..Verification::new(debate, head) }
         };
-        let (begin, otherwise) =
-            tokio::try_join!(readable(store, stream, Seq::START), archived_otherwise(store, stream))?;
-        let begin = match (begin, otherwise) {
-            (Err(fault), _) | (Ok(_), Some(fault)) => return Ok(nothing(fault)),
-            (Ok(begin), None) => begin,
+        // Looked up while the log is read and folded.
+        let archived = {
+            let shared = Arc::clone(&self.shared);
+            tokio::spawn(async move { archived_otherwise(&*shared.store, stream).await })
         };
-        match self.served_by(debate, begin.events.first()).await {
-            Ok((_, served)) => Ok(served.verify(store, debate, begin).await?),
-            // A first event that no longer says its format was changed.
-            Err(LoadError::Format { .. }) => {
-                let why = "the first event does not name a format that is known here".to_owned();
-                Ok(nothing(Fault { seq: Seq(1), why }))
-            }
-            Err(error) => Err(error),
+        let checked = match readable(store, stream, Seq::START).await? {
+            Ok(begin) => match self.served_by(debate, begin.events.first()).await {
+                Ok((_, served)) => served.verify(store, debate, begin).await.map_err(LoadError::from),
+                // A first event that no longer says its format was changed.
+                Err(LoadError::Format { .. }) => {
+                    let why = "the first event does not name a format that is known here".to_owned();
+                    Ok(nothing(Fault { seq: Seq(1), why }))
+                }
+                Err(error) => Err(error),
+            },
+            Err(fault) => return Ok(nothing(fault)),
+        };
+        match archived.await.map_err(ReadError::backend)?? {
+            Some(fault) => Ok(nothing(fault)),
+            None => checked,
         }
     }
 

@@ -19,7 +19,7 @@ use crate::shared_reads::SharedReads;
 use crate::thinking::Paces;
 use crate::tools::Tools;
 
-/// The longest silence on a stream before a heartbeat, unless told otherwise.
+/// The longest silence on a stream before a heartbeat, by default.
 pub const HEARTBEAT: Duration = Duration::from_secs(15);
 
 /// The limits of one process.
@@ -27,8 +27,8 @@ pub const HEARTBEAT: Duration = Duration::from_secs(15);
 pub struct Settings {
     /// Debates driven at once; more wait their turn, and turns go to the tenants in a ring.
     pub debates_max: usize,
-    /// Debates driven or waiting. Once there are so many, only tenants that have less than an equal share of them may add some,
-    /// so that nobody is shut out by others; all together have at most twice as many.
+    /// Debates driven or waiting. Once there are so many, only tenants with less than an equal share of them may add
+    /// more, so that no tenant is shut out by others; all together have at most twice as many.
     pub debates_held_max: usize,
     /// Requests to models at once; more wait their turn, and turns go to the tenants in a ring.
     pub calls_max: usize,
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn unless_told_otherwise_10_000_debates_have_places() {
+    fn default_settings_have_places_for_10_000_debates() {
         assert_eq!(Settings::default().debates_held_max, 10_000);
     }
 }

@@ -68,8 +68,8 @@ impl Env {
     }
 }
 
-/// A clock whose steps nobody notices: between two looks the time that passed is that of the machine's monotonic clock, so
-/// that no deadline comes early or late because somebody set the other one. It follows that one slowly.
+/// A wall clock without steps. Between two readings, time advances as on the machine's monotonic clock, so that no
+/// deadline comes early or late because the system clock was set. It follows the system clock slowly.
 #[derive(Debug, Default)]
 struct SteadyClock(Mutex<Option<Anchor>>);
 
@@ -78,8 +78,8 @@ struct Anchor {
     time: Timestamp,
     /// What the monotonic clock said then.
     at: Duration,
-    /// The last time that was told: it never goes back.
-    told: Timestamp,
+    /// The last time that was returned: it never goes back.
+    latest: Timestamp,
 }
 
 /// How often the clock is corrected, and by how much at most each time.
@@ -90,7 +90,7 @@ impl SteadyClock {
     fn now(&self) -> Timestamp {
         let mut anchor = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (wall, at) = (system_time(), monotonic());
-        let known = anchor.get_or_insert(Anchor { time: wall, at, told: wall });
+        let known = anchor.get_or_insert(Anchor { time: wall, at, latest: wall });
         known.tell(wall, at)
     }
 }
@@ -105,19 +105,19 @@ impl Anchor {
             now = Timestamp(now.0.saturating_add(wall.0.saturating_sub(now.0).clamp(-most, most)));
             (self.time, self.at) = (now, at);
         }
-        self.told = self.told.max(now);
-        self.told
+        self.latest = self.latest.max(now);
+        self.latest
     }
 }
 
-/// Returns the time since some moment, by a clock that nobody sets and that goes on while the machine sleeps.
+/// Returns the time since some moment, by a clock that cannot be set and that advances while the machine sleeps.
 #[cfg(target_os = "linux")]
 fn monotonic() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
     Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-/// Returns the time since some moment, by a clock that nobody sets.
+/// Returns the time since some moment, by a clock that cannot be set.
 #[cfg(not(target_os = "linux"))]
 fn monotonic() -> Duration {
     static START: std::sync::LazyLock<std::time::Instant> = std::sync::LazyLock::new(std::time::Instant::now);
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn f15_a_step_of_the_wall_clock_ends_no_debate() {
         let (start, began) = (Timestamp(1_000_000_000), Duration::from_secs(77));
-        let mut anchor = Anchor { time: start, at: began, told: start };
+        let mut anchor = Anchor { time: start, at: began, latest: start };
         let mut tell = |seconds: u64, wall_ms: i64| {
             anchor.tell(Timestamp(start.0 + wall_ms), began + Duration::from_secs(seconds)).0 - start.0
         };

@@ -48,8 +48,8 @@ pub enum ForkError {
         /// Where the debate is.
         head: Seq,
     },
-    /// Words that the fork would have to show were deleted.
-    #[error("words of debate {0} were deleted, so nobody could answer them")]
+    /// Prose that the fork needs was redacted.
+    #[error("cannot fork debate {0}: prose that the fork needs was redacted")]
     Redacted(DebateId),
     /// The change does not fit the debate.
     #[error(transparent)]
@@ -86,7 +86,7 @@ impl Engine {
         let (origin, served) = self.served(fork.parent).await?;
         let _room = self.room_for(&origin.tenant).map_err(|held| ForkError::Busy { held })?;
         let debate = self.shared().env.debate_id();
-        // Taken before the fork is there, so that no crash leaves one that nobody knows of.
+        // Acquired before the fork exists, so that a crash leaves no fork without a lease.
         let held = self.lease(debate).await.map_err(ForkError::Leases)?;
         let forked = served.fork(self.shared(), &fork, debate).await;
         match &forked {

@@ -43,7 +43,7 @@ pub(crate) trait FormatRuntime: Send + Sync {
         orders: &mut mpsc::Receiver<Order>,
     ) -> Result<Ended, DriveError>;
 
-    /// Carries out a control on a debate that nobody drives here; says whether it wants driving now.
+    /// Carries out a control on a debate that is not driven here; returns whether it must be driven now.
     async fn control(
         &self,
         shared: &EngineShared,
@@ -55,7 +55,7 @@ pub(crate) trait FormatRuntime: Send + Sync {
     /// Returns when a check of a debate's deadline next decides something, as it is stored; `None` where it does not run.
     async fn due_at(&self, store: &dyn EventStore, debate: DebateId) -> Result<Option<Timestamp>, LoadError>;
 
-    /// Decides and records what a debate that nobody drives comes to by its deadline; says whether it has concluded.
+    /// Applies the deadline to a debate that is not driven and records the result; returns whether it has concluded.
     async fn check_deadline(&self, shared: &EngineShared, debate: DebateId) -> Result<bool, ControlError>;
 
     /// Records that a process drives a debate again after none did, where its deadline counts that (rule K24).
@@ -237,7 +237,7 @@ impl<P: Prompts> FormatRuntime for ServedFormat<P> {
     }
 }
 
-/// Decides a command on a debate that nobody drives, records it, and returns what it led to.
+/// Decides a command on a debate that is not driven, records it, and returns the resulting state.
 async fn decide<F: Format>(
     shared: &EngineShared,
     debate: DebateId,

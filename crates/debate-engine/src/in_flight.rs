@@ -92,8 +92,8 @@ impl<F: Format> InFlight<F> {
         self.in_flight.get_mut(work)
     }
 
-    /// Starts a flight, beside another one of the same work where there is one; of a request to a model with what is asked
-    /// and when it leaves.
+    /// Starts a flight, also if one of the same work is in flight. A request to a model comes with its question and its
+    /// send time.
     pub(crate) fn launch(
         &mut self,
         work: &Work,

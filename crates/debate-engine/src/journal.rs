@@ -111,7 +111,7 @@ impl<F: Format> Journal<F> {
         }
     }
 
-    /// Folds what was appended from beside.
+    /// Folds what other writers appended.
     pub(crate) async fn catch_up(&mut self, store: &dyn EventStore) -> Result<(), LoadError> {
         let debate = self.debate.id();
         let so_far = Self { debate: self.debate.clone(), head: self.head, tenant: self.tenant.clone() };

@@ -1,6 +1,6 @@
 //! How a debate is kept by one process: it waits for its turn to be driven, is driven, and rests while it is paused.
-//! Controls reach it in each of these, so that a queue delays no cancel and a pause takes nobody's turn. A deadline holds
-//! in the queue too: nobody waits longer for a result than was agreed (rules K9, P21).
+//! Controls reach it in each of these states, so that a queue delays no cancel and a paused debate takes no turn. A
+//! deadline also applies in the queue: no client waits longer for a result than was agreed (rules K9, P21).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,7 +30,7 @@ pub(crate) struct Held {
     notify: Arc<Nudge>,
 }
 
-/// Tells whoever keeps a debate that its log was written to from beside.
+/// Notifies the task that keeps a debate that another writer appended to its log.
 #[derive(Debug, Default)]
 struct Nudge {
     is_given: AtomicBool,
@@ -44,13 +44,13 @@ impl Held {
         (Self { orders, live: Live::default(), tenant: tenant.into(), notify: Arc::default() }, inbox)
     }
 
-    /// Says that the log was written to from beside: it is read again before the debate is let go or left to rest.
+    /// Reports that another writer appended to the log: it is read again before the debate is released or paused.
     pub(crate) fn notify(&self) {
         self.notify.is_given.store(true, Ordering::Release);
         self.notify.notify.notify_one();
     }
 
-    /// Returns whether the log was written to from beside since this was last asked.
+    /// Returns whether another writer appended to the log since the last call.
     pub(crate) fn take_nudge(&self) -> bool {
         self.notify.is_given.swap(false, Ordering::AcqRel)
     }
@@ -137,6 +137,6 @@ fn warn_of(debate: DebateId, error: &(dyn std::error::Error + 'static)) {
 /// Carries out a control on a debate that is not being driven.
 async fn handle_control(shared: &EngineShared, served: &dyn FormatRuntime, debate: DebateId, order: Order) {
     let result = served.control(shared, debate, &order.control, &order.actor).await;
-    // Whoever asked may be gone; the debate does not care.
+    // The caller may be gone; the debate does not depend on it.
     let _unheard = order.reply.send(result.map(|_| ()));
 }

@@ -1,8 +1,9 @@
 //! Leases of the debates that this replica drives: taken before a debate is, renewed while it is, given back after.
 //!
-//! Without leases whoever appends drives, and a rival is noticed by its events. With them a replica leaves alone what
-//! another has, takes up what another left, and stops what it could not renew in time. Its clock decides only for itself,
-//! and too early rather than too late: a lease is over here before it is over for the others.
+//! Without leases, a replica that appends to a debate drives it, and notices a rival by its events. With leases, a
+//! replica ignores debates that another replica leased, adopts those that another left, and stops those whose lease it
+//! could not renew in time. Its clock decides only for itself, and too early rather than too late: a lease expires
+//! here before it expires for the others.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -130,7 +131,7 @@ impl Leasing {
         Ok(lease.map(|lease| self.hold(lease, asked)))
     }
 
-    /// Takes at most so many debates that nobody has any more.
+    /// Adopts at most `debates_max` debates that have no holder any more.
     pub(crate) async fn adopt(&self, debates_max: u32) -> Result<Vec<Arc<HeldLease>>, LeaseError> {
         let Sharing { leases, replica, ttl } = &self.sharing;
         let asked = Instant::now();

@@ -1,5 +1,5 @@
 //! What is heard of a debate while it is driven here. Live tokens (rule K10) are pieces of public text while a model
-//! speaks. They are not stored; whoever is slow misses pieces, never events.
+//! speaks. They are not stored; a slow subscriber misses pieces, never events.
 
 use std::sync::{Arc, OnceLock};
 
@@ -63,7 +63,7 @@ pub(crate) struct PublicTextFilter {
 }
 
 impl PublicTextFilter {
-    /// Passes on what is public of a raw piece. While nobody listens it is only kept.
+    /// Forwards the public part of a raw piece. While no subscriber listens, the piece is only buffered.
     pub(crate) fn push(&mut self, raw: &str) {
         let Some(text) = &mut self.text else { return };
         self.unheard.push_str(raw);
@@ -89,7 +89,7 @@ impl PublicTextFilter {
         let Some(sender) = self.live.sender.get().filter(|_| !text.is_empty()) else { return };
         self.number += 1;
         let chunk = Chunk { attempt: self.attempt.clone(), number: self.number, text };
-        // Nobody listening any more is no failure of the debate.
+        // The last subscriber may be gone; that does not fail the debate.
         let _unheard = sender.send(Arc::new(chunk));
     }
 }

@@ -1,6 +1,6 @@
 //! The prompt of a request that is in the log, rendered again. The log keeps a digest of what was sent and not its text:
-//! the text follows from the events before it and from the templates, which are this program's. It reads no store and
-//! asks nobody.
+//! the text follows from the events before it and from the templates, which are this program's. This module reads
+//! no store and calls no model.
 
 use std::fmt;
 use std::sync::Arc;

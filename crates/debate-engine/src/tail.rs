@@ -11,13 +11,13 @@ use tokio::sync::broadcast;
 /// Appends kept for a follower that is behind; who is further behind reads them from the store.
 const APPENDS_KEPT: usize = 64;
 
-/// What a follower is told.
+/// What a follower receives.
 #[derive(Debug, Clone)]
 pub(crate) enum News {
     /// These events were appended, in this order.
     Appended(Arc<[Arc<Envelope>]>),
-    /// Nobody drives the debate here any more, and this was the last event told: what happens next is told by the store
-    /// alone.
+    /// The debate is not driven here any more, and this was the last event announced: later events must be read from
+    /// the store.
     Released(Seq),
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct Tail {
 struct Shared {
     sender: OnceLock<broadcast::Sender<News>>,
     is_driven: AtomicBool,
-    told: AtomicU64,
+    announced: AtomicU64,
 }
 
 /// The debate is driven in this process while this value lives.
@@ -41,12 +41,12 @@ pub(crate) struct Driven(Tail);
 impl Drop for Driven {
     fn drop(&mut self) {
         self.0.shared.is_driven.store(false, Ordering::SeqCst);
-        self.0.tell(News::Released(Seq(self.0.shared.told.load(Ordering::SeqCst))));
+        self.0.tell(News::Released(Seq(self.0.shared.announced.load(Ordering::SeqCst))));
     }
 }
 
 impl Tail {
-    /// Says that from now on whatever is appended is told here.
+    /// Declares that from now on all appends are announced here.
     pub(crate) fn drive(&self) -> Driven {
         self.shared.is_driven.store(true, Ordering::SeqCst);
         Driven(self.clone())
@@ -60,10 +60,10 @@ impl Tail {
         self.shared.is_driven.load(Ordering::SeqCst).then_some(follower)
     }
 
-    /// Tells what was appended.
+    /// Announces appended events.
     pub(crate) fn appended(&self, envelopes: Vec<Arc<Envelope>>) {
         if let Some(last) = envelopes.last() {
-            self.shared.told.store(last.seq.0, Ordering::SeqCst);
+            self.shared.announced.store(last.seq.0, Ordering::SeqCst);
             self.tell(News::Appended(envelopes.into()));
         }
     }
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_64_appends_told_is_kept_once_for_all_and_until_all_have_seen_it() {
+    fn last_64_appends_are_kept_once_until_all_followers_saw_them() {
         let tail = Tail::default();
         let _driven = tail.drive();
         let mut followers = [tail.follow().unwrap(), tail.follow().unwrap()];

@@ -2,8 +2,8 @@
 //! them, and measurements.
 //!
 //! Names are those of OpenTelemetry's conventions for generative AI where there is one (see docs/telemetry.md), else they
-//! begin with `debate.`. Nothing here holds what anybody said. All of it is at DEBUG under targets of its own, so that it
-//! costs a look at a flag while nobody listens.
+//! begin with `debate.`. Nothing here holds what anybody said. All of it is at DEBUG under targets of its own, so that
+//! without a subscriber it costs one check of a flag.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -77,7 +77,7 @@ impl Spans {
                     propagator.extract(&TraceContext(cause))
                 });
                 if cause.span().span_context().is_valid() {
-                    // Without a layer for OpenTelemetry there is nobody to tell.
+                    // Without a layer for OpenTelemetry this has no effect.
                     let _unheard = span.set_parent(cause);
                 }
             }
@@ -123,7 +123,7 @@ impl Spans {
         )
     }
 
-    /// Returns a question that is under way; `None` while nobody asks for spans or measurements.
+    /// Returns a question that is in flight; `None` if neither spans nor measurements are enabled.
     fn call(&mut self, key: &CallKey, revision: u32) -> Option<&mut Asked> {
         if self.debate.is_disabled() && !is_measured() {
             return None;

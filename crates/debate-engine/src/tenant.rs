@@ -11,15 +11,15 @@ use crate::journal::LoadError;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tenant(pub String);
 
-/// Says of an answer, as one of its extensions, that it is a stream which its client takes up again where it was cut, so that
-/// a server may let go of it where nobody reads it.
+/// An extension of a response: marks a stream that its client resumes where it was cut, so that a server may drop it if
+/// the client does not read it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Resumable;
 
 impl Engine {
     /// Makes sure that a debate is a tenant's own and in the store.
     ///
-    /// For a debate of others as much is looked up as for one of nobody, so that the time tells little.
+    /// A debate of another tenant takes the same lookups as one that does not exist, so that the time reveals little.
     ///
     /// # Errors
     /// There is no such debate, which is also said of those of other tenants; it is archived; or the store failed.

@@ -1,11 +1,12 @@
-//! The port for tools that models may ask for (rules D9, T4, I10), and the bounds within which they run. Which tools there
-//! are, and what they reach, is for whoever builds an engine to say.
+//! The port for tools that models may ask for (rules D9, T4, I10), and the bounds within which they run. The builder
+//! of an engine decides which tools exist and what they can reach.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use debate_core::id::Timestamp;
 use serde_json::Value;
 
 /// The longest result of a tool, in bytes; a longer one is cut.
@@ -20,13 +21,14 @@ pub trait Tool: Send + Sync {
     /// Returns the JSON schema of its arguments, which is an object's.
     fn arguments(&self) -> &Value;
 
-    /// Does what it is asked; `arguments` is JSON that has what the schema requires.
+    /// Does what it is asked; `arguments` is JSON that has what the schema requires, and `as_of` the moment of the
+    /// debate's question (rule K19).
     ///
     /// Dropping the future ends the run.
     ///
     /// # Errors
     /// Why it cannot, in words that may be shown to a model: never with a key in them.
-    async fn run(&self, arguments: &str) -> Result<String, String>;
+    async fn run(&self, arguments: &str, as_of: Timestamp) -> Result<String, String>;
 }
 
 /// The tools of one process, each for one format: what serves investigators does not serve a roundtable.
@@ -44,7 +46,7 @@ impl Tools {
         &self,
         format: &'static str,
         name: &str,
-        arguments: &str,
+        (arguments, as_of): (&str, Timestamp),
         timeout: Duration,
     ) -> (bool, String) {
         let Some(tool) = self.0.get(&(format, name.to_owned())) else {
@@ -55,7 +57,7 @@ impl Tools {
         if let Some(why) = misfit(tool.arguments(), arguments) {
             return (false, cut(why));
         }
-        match tokio::time::timeout(timeout, tool.run(arguments)).await {
+        match tokio::time::timeout(timeout, tool.run(arguments, as_of)).await {
             Ok(Ok(found)) => (true, cut(found)),
             Ok(Err(why)) => (false, cut(why)),
             Err(_) => (false, format!("no answer within {} s", timeout.as_secs_f64())),

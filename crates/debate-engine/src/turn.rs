@@ -178,7 +178,7 @@ pub(crate) fn request(prompt: &Prompt, shared: &EngineShared, failures: u32) -> 
     }
 }
 
-/// Asks a model and reads its reply; the text goes to whoever listens, and when it left is noted.
+/// Calls a model and reads its reply. Forwards the text to the subscribers and records the send time.
 pub(crate) async fn ask<P: Prompts>(
     prompts: &P,
     question: &Question<P::Format>,

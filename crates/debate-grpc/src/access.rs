@@ -161,7 +161,7 @@ impl Passed {
             None => Ok(answering.await),
         };
         let mut response = match answered {
-            Ok(Ok(response)) => protocol.told_of_undecodable(response),
+            Ok(Ok(response)) => protocol.refuse_undecodable(response),
             Ok(Err(panicked)) => protocol.refuse(panicked),
             Err(_elapsed) => protocol.refuse(Refusal::DeadlineExceeded),
         };

@@ -37,7 +37,7 @@ const KEPT: Duration = Duration::from_secs(3_600);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin(HeaderValue);
 
-/// The text is no site. It is not told, for it may hold a login.
+/// The text is not an origin. The error does not show it, because it may contain a login.
 #[derive(Debug, thiserror::Error)]
 #[error("it is no origin; write scheme, host and port as in https://app.example or http://localhost:3000")]
 pub struct OriginError;

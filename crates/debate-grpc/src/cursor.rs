@@ -1,7 +1,7 @@
 //! Places in lists and streams as clients keep them: good for what they were made for, and for nothing else.
 //!
-//! What stands behind a place is a digest without a key: it tells mistakes, and nobody's own work would be kept from making one.
-//! That a place shows nobody another tenant's debates is the work of the tenant that every query is for.
+//! A place ends with a digest without a key: it detects mistakes, and does not keep a client from making up a place.
+//! No place shows a client another tenant's debates, because every query is for one tenant.
 
 use debate_core::id::Digest;
 use debate_store::Position;
@@ -9,6 +9,11 @@ use debate_store::Position;
 /// Returns a text that stands for a position in what the parts describe.
 pub(crate) fn sealed(about: &[&[u8]], position: Position) -> String {
     format!("{:016x}{:016x}", position.0, seal(about, position))
+}
+
+/// Returns the text for a position in the events of all debates of a tenant.
+pub(crate) fn of_feed(tenant: &str, position: Position) -> String {
+    sealed(&[b"feed", tenant.as_bytes()], position)
 }
 
 /// Reads a position back; `None` where the text was not made for this.

@@ -2,7 +2,7 @@
 
 use debate_core::debate::Lifecycle;
 use debate_core::event::Resolved;
-use debate_core::formats::accept::{AcceptedRequest, accept_beside};
+use debate_core::formats::accept::{AcceptedRequest, accept_bytes_with};
 use debate_core::formats::any::AnyDebate;
 use debate_core::id::{OutcomeId, Seq};
 use debate_core::request::sizes::TEXT_CHARS_MAX;
@@ -43,7 +43,7 @@ impl v1::debate_service_server::DebateService for Debates {
         let mut request = request.into_inner();
         let request_id = std::mem::take(&mut request.request_id);
         let opening = Opening { request_id, id_field: "request_id", trace, ..Opening::default() };
-        let started = session.start(|beside| read(request, beside), opening).await?;
+        let started = session.start(|found| read(request, found), opening).await?;
         let debate = session.debate(&started.debate.to_string(), None).await?;
         Ok(Response::new(v1::StartDebateResponse {
             debate: Some(to_proto::debate(&debate)),
@@ -127,7 +127,7 @@ impl v1::debate_service_server::DebateService for Debates {
         let violations = mask.as_ref().err().map(|wrong| wrong.0.clone()).unwrap_or_default();
         let (id_field, keeps_wall_time) = ("start.request_id", true);
         let opening = Opening { request_id, id_field, trace, deadline, keeps_wall_time, violations };
-        let started = session.start(|beside| read(start, beside), opening).await?;
+        let started = session.start(|found| read(start, found), opening).await?;
         session.wait(started.debate, timeout.unwrap_or(PATIENCE_DEFAULT)).await?;
         let debate = session.debate(&started.debate.to_string(), None).await?;
         let is_concluded = debate.lifecycle() == Lifecycle::Concluded;
@@ -243,11 +243,11 @@ impl v1::debate_service_server::DebateService for Debates {
     }
 }
 
-/// Reads a request for a debate, behind what is wrong with what came beside it.
-fn read(request: v1::StartDebateRequest, beside: Vec<Violation>) -> Result<AcceptedRequest, Violations> {
+/// Reads a request for a debate. Violations of what came with it are listed first.
+fn read(request: v1::StartDebateRequest, found: Vec<Violation>) -> Result<AcceptedRequest, Violations> {
     match from_proto::request_json(request) {
-        Ok(json) => accept_beside(beside, json.as_bytes()),
-        Err(Violations(none)) => Err(beside.into_iter().chain(none).collect()),
+        Ok(json) => accept_bytes_with(found, json.as_bytes()),
+        Err(Violations(none)) => Err(found.into_iter().chain(none).collect()),
     }
 }
 

@@ -46,14 +46,14 @@ pub const REQUEST_ID_CHARS_MAX: usize = 128;
 
 /// The last word on a valid request before it is opened: loads what it names, and may still refuse it.
 ///
-/// It may take its time; it runs beside the other work.
+/// It may block: it runs off the threads that serve requests.
 pub type Admission = Arc<dyn Fn(&mut AcceptedRequest) -> Result<(), Violations> + Send + Sync>;
 
 /// A further interface on the server's port: the routes that it adds, behind the same auth layer. Their scopes are rows of
 /// the table of scopes.
 pub type Mount = Arc<dyn Fn(Facade) -> Router + Send + Sync>;
 
-/// A request to open a debate, beside the debate itself.
+/// What comes with a request to open a debate, apart from the debate itself.
 #[derive(Debug, Clone, Default)]
 pub struct Opening {
     /// The client's id of the request; empty for none.
@@ -66,7 +66,7 @@ pub struct Opening {
     pub deadline: Option<Duration>,
     /// Whether the debate's deadline counts wall time, and not only the time in which a process drives it (rule K24).
     pub keeps_wall_time: bool,
-    /// What is wrong with what else came with it, and is told with what is wrong with the debate.
+    /// What is wrong with the rest of the request. It is reported together with what is wrong with the debate.
     pub violations: Vec<Violation>,
 }
 
@@ -88,7 +88,7 @@ impl std::fmt::Debug for Facade {
 }
 
 impl Facade {
-    /// Returns the face of an engine; once `closing` is cancelled, nobody is kept waiting any more.
+    /// Returns the facade of an engine. Once `closing` is cancelled, no caller is kept waiting any more.
     #[must_use]
     pub fn new(engine: Engine, admission: Admission, closing: CancellationToken) -> Self {
         Self { closing, engine, reviewers: None, admission, folding: Folding::new() }
@@ -134,11 +134,11 @@ impl Facade {
     }
 }
 
-/// A caller's turn to take what its token allows in all; none where nothing of that is limited.
+/// A caller's turn to use its token's total allowance; `None` if the token has no such limit.
 type Turn = Option<OwnedMutexGuard<()>>;
 
-/// Carries out what takes of that, or what must not be left half done, to its end, though the caller goes away: until it is
-/// recorded nobody else has the turn.
+/// Runs work that uses the allowance, or that must not be left half done, to its end, even if the caller goes away. No
+/// other caller has the turn until the work is recorded.
 async fn carried_out<T: Send + 'static>(
     turn: Turn,
     work: impl Future<Output = Result<T, Refusal>> + Send + 'static,
@@ -207,7 +207,8 @@ impl TenantSession {
 
     /// Opens a debate of a request, or returns the one that the same request opened (rule K11).
     ///
-    /// What is wrong with what came beside the request is given to `read`, which tells it with what is wrong with the request.
+    /// `read` receives what is wrong with what came with the request, and reports it together with what is wrong with the
+    /// request itself.
     ///
     /// # Errors
     /// Everything that is wrong with the request, or why it cannot be opened for this caller now.
@@ -414,7 +415,7 @@ impl TenantSession {
         Ok(debate)
     }
 
-    /// Waits for a turn to take what the token allows in all; nobody waits for whom nothing of that is limited.
+    /// Waits for the caller's turn to use its token's total allowance. A token without such a limit does not wait.
     async fn turn_to_spend(&self) -> Turn {
         let limits = &self.grant.limits;
         if limits.day_cost_micros_max.is_none() && limits.debates_at_once.is_none() {

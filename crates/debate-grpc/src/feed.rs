@@ -71,7 +71,7 @@ impl Feed {
     fn response(&self, (position, event): &Shown) -> (Position, v1::WatchDebatesResponse) {
         let event = event.as_ref();
         let response = v1::WatchDebatesResponse {
-            cursor: place(&self.tenant, *position),
+            cursor: cursor::of_feed(&self.tenant, *position),
             debate_id: event.map(|event| event.stream.id.to_string()).unwrap_or_default(),
             event: event.map(to_proto::event),
         };
@@ -86,11 +86,6 @@ impl Feed {
             () = tokio::time::sleep_until(self.shown_at + HEARTBEAT) => Ok(false),
         }
     }
-}
-
-/// Returns the cursor's text for a tenant.
-pub(crate) fn place(tenant: &str, position: Position) -> String {
-    cursor::sealed(&[b"feed", tenant.as_bytes()], position)
 }
 
 /// Returns where a client wants to go on.

@@ -26,7 +26,7 @@ impl Folding {
         Self(FairSemaphore::new(turns))
     }
 
-    /// Does a tenant's work when its turn comes; it ends at its next wait where nobody waits for it any more.
+    /// Runs a tenant's work when its turn comes. The work ends at its next await once its caller has stopped waiting.
     ///
     /// # Errors
     /// Those of the work; [`Refusal::Defect`] where it panics.
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn long_work_keeps_nobody_from_being_served_and_no_more_is_done_at_once_than_there_are_turns() {
+    async fn long_work_does_not_block_serving_and_turns_limit_it() {
         let folding = Folding::of(2);
         let (busy, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let work = || {
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn tenants_get_turns_in_a_ring_and_work_that_nobody_waits_for_ends() {
+    async fn turns_rotate_among_tenants_and_abandoned_work_ends() {
         let folding = Folding::of(1);
         let order = Arc::new(std::sync::Mutex::new(Vec::new()));
         let work = |tenant: &'static str| {

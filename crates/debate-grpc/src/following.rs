@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_client_that_stops_waiting_is_told_so() {
+    async fn a_stream_past_its_deadline_ends_with_deadline_exceeded() {
         let deadline = Some(Instant::now() + Duration::from_secs(5));
         let watched = stream::iter([event(1, "opened", "{}")]).chain(stream::pending());
         let expired = format!("{:?}", Code::DeadlineExceeded);

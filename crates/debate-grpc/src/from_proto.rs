@@ -182,6 +182,7 @@ fn deliberation(request: v1::DeliberationRequest) -> Value {
             .some("models", options.models.map(deliberation_models))
             .some("limits", options.limits.map(limits))
             .some("language", options.language)
+            .some("as_of", options.as_of)
             .asking(options.effort, options.output_tokens)
             .json()
     };
@@ -223,6 +224,7 @@ fn investigation(request: v1::InvestigationRequest) -> Value {
         Object::default()
             .some("models", options.models.map(investigation_models))
             .some("limits", options.limits.map(limits))
+            .some("as_of", options.as_of)
             .asking(options.effort, options.output_tokens)
             .json()
     };

@@ -41,7 +41,7 @@ const HEADERS_MAX: usize = 100;
 const SEND_BUFFER_BYTES_MAX: usize = 256 * 1024;
 /// How long it takes to accept again after the system had no room for a connection.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
-/// How long a connection that was told to end may take to.
+/// How long a connection may take to end after it was asked to.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(5);
 
 /// How long connections may be silent, and how many there may be.
@@ -315,7 +315,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn unless_told_otherwise_connections_may_be_as_many_and_as_silent_as_documented() {
+    fn connections_have_the_documented_default_limits() {
         let seconds = Duration::from_secs;
         let documented = Connections {
             max: 20_000,
@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn of_an_answer_over_http_2_256_kib_and_two_pieces_at_most_are_taken_in_hand_while_nobody_reads() {
+    async fn unread_http2_answer_buffers_at_most_256_kib_and_two_pieces() {
         const PIECE: usize = crate::unread::PIECE_BYTES_MAX;
         /// What may be on its way: one frame, and what the wire holds.
         const SENT: usize = 18 * 1024;
@@ -447,7 +447,7 @@ mod tests {
         let request = Request::get("http://localhost/").body(()).unwrap();
         let (mut response, _) = client.send_request(request, true).unwrap();
         let begun = std::future::poll_fn(|context| {
-            // Nobody answers any more once this has returned.
+            // The client stops answering once this has returned.
             assert!(pin!(&mut connection).poll(context).is_pending());
             pin!(&mut response).poll(context)
         });

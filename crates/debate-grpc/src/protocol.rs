@@ -25,10 +25,10 @@ impl Protocol {
         if is_grpc { Self::Grpc } else { Self::Rest }
     }
 
-    /// Tells a caller whose message could not be decoded that it is at fault; tonic says INTERNAL.
+    /// Reports a message that could not be decoded as the caller's fault; tonic says INTERNAL.
     ///
     /// All else that is INTERNAL is refused here, with details.
-    pub(crate) fn told_of_undecodable(self, response: Response) -> Response {
+    pub(crate) fn refuse_undecodable(self, response: Response) -> Response {
         let headers = response.headers();
         if self == Self::Rest || headers.contains_key(Status::GRPC_STATUS_DETAILS) {
             return response;

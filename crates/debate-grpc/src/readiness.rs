@@ -33,7 +33,7 @@ fn with_causes(error: &(dyn Error + 'static)) -> String {
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
-/// The services whose health is told, and with no name the server's.
+/// The services whose health is reported; the empty name is the server's.
 const SERVICES: [&str; 4] = [
     "",
     DebateServiceServer::<Debates>::NAME,
@@ -60,11 +60,11 @@ impl Readiness {
     pub(crate) fn router(&self, store: Arc<dyn EventStore>) -> Router {
         let is_ready = Arc::clone(&self.is_ready);
         // Where the store is costs nothing to see, so it is looked at whenever somebody asks.
-        let told = async move || match is_ready.load(Ordering::Relaxed) && store.is_in_place() {
+        let readyz = async move || match is_ready.load(Ordering::Relaxed) && store.is_in_place() {
             true => (StatusCode::OK, "ready"),
             false => (StatusCode::SERVICE_UNAVAILABLE, "not ready"),
         };
-        Router::new().route("/readyz", get(told))
+        Router::new().route("/readyz", get(readyz))
     }
 
     /// Asks whether the engine can serve, and tells it; notes in the log when that changes.

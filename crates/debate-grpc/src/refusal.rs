@@ -1,4 +1,4 @@
-//! What a client is told when something cannot be done: one table for gRPC and REST alike. Internal causes
+//! What a client receives when something cannot be done: one table for gRPC and REST alike. Internal causes
 //! are logged here and never sent.
 
 #[cfg(test)]
@@ -271,7 +271,7 @@ impl Refusal {
         }
     }
 
-    /// Returns what a program needs to know beside the reason, by name.
+    /// Returns what a program needs to know in addition to the reason, by name.
     #[must_use]
     pub fn facts(&self) -> Vec<(&'static str, String)> {
         let mut facts: Vec<_> = self.debate().map(|debate| ("debate_id", debate)).into_iter().collect();
@@ -389,7 +389,7 @@ impl Refusal {
         AssertUnwindSafe(handler).catch_unwind().await.unwrap_or_else(|_panic| Err(Self::panicked()))
     }
 
-    /// Answers for a handler that panicked; the program's panic hook has told where.
+    /// Answers for a handler that panicked; the program's panic hook has logged where.
     pub(crate) fn panicked() -> Self {
         tracing::error!("a handler panicked");
         Self::Defect

@@ -46,7 +46,7 @@ impl<S: PartialEq> Tried<S> {
         self.state != *now || (anew && self.failure.is_some())
     }
 
-    /// Notes what came of a state; returns whether that is news, so that one fault is told once.
+    /// Notes the result of reading a state. Returns whether it is news, so that each fault is logged once.
     pub(crate) fn note(&mut self, state: S, failure: Option<String>) -> bool {
         let is_news = self.state != state || self.failure != failure;
         *self = Self { state, failure };

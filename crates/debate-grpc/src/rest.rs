@@ -1,4 +1,5 @@
-//! The contract's five endpoints (rule P22); those for debates of all formats, and their description, stand beside.
+//! The contract's five endpoints (rule P22). Submodules add the endpoints for debates of all formats and the OpenAPI
+//! document.
 
 mod debates;
 mod openapi;
@@ -17,7 +18,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use debate_core::debate::{Debate, Lifecycle};
 use debate_core::format::Format as _;
-use debate_core::formats::accept::accept_beside;
+use debate_core::formats::accept::accept_bytes_with;
 use debate_core::formats::any::AnyDebate;
 use debate_core::formats::prediction::{Prediction, conclude};
 use debate_core::formats::roundtable::{Roundtable, markdown};
@@ -93,7 +94,7 @@ async fn hold(
     let body = body_of(&headers, body)?;
     let prefer = Prefer::of(&headers);
     let started = session
-        .start(|beside| accept_beside(beside, &body), contract_opening(&headers, prefer.deadline()))
+        .start(|violations| accept_bytes_with(violations, &body), contract_opening(&headers, prefer.deadline()))
         .await?;
     session.wait(started.debate, prefer.patience(rest.patience)).await?;
     let debate = session.debate(&started.debate.to_string(), None).await?;

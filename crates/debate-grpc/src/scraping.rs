@@ -1,4 +1,4 @@
-//! Measurements for whoever scrapes them: `/metrics`, on a port of its own.
+//! Serves measurements to scrapers: `/metrics`, on its own port.
 
 use std::convert::Infallible;
 
@@ -67,21 +67,21 @@ mod tests {
             let request = format!("GET /metrics HTTP/1.1\r\nConnection: close\r\n{headers}\r\n");
             // A server that has read enough may have ended already.
             let _unread = stream.write_all(request.as_bytes()).await;
-            let mut told = Vec::new();
-            let _reset = stream.read_to_end(&mut told).await;
-            String::from_utf8_lossy(&told).into_owned()
+            let mut reply = Vec::new();
+            let _reset = stream.read_to_end(&mut reply).await;
+            String::from_utf8_lossy(&reply).into_owned()
         };
         let here = format!("Host: {address}\r\n");
-        let told = ask(here.clone()).await;
-        assert!(told.starts_with("HTTP/1.1 200") && told.ends_with("debate_ready 1"), "{told}");
+        let reply = ask(here.clone()).await;
+        assert!(reply.starts_with("HTTP/1.1 200") && reply.ends_with("debate_ready 1"), "{reply}");
         for other in ["Host: evil.example\r\n".to_owned(), format!("{here}Origin: https://evil.example\r\n")]
         {
-            let told = ask(other).await;
-            assert!(told.starts_with("HTTP/1.1 403") && !told.contains("debate_ready"), "{told}");
+            let reply = ask(other).await;
+            assert!(reply.starts_with("HTTP/1.1 403") && !reply.contains("debate_ready"), "{reply}");
         }
         let flood: String = (0..200).map(|n| format!("X-{n}: 1\r\n")).collect();
-        let told = ask(format!("{here}{flood}")).await;
-        assert!(told.is_empty() || told.starts_with("HTTP/1.1 431"), "{told}");
+        let reply = ask(format!("{here}{flood}")).await;
+        assert!(reply.is_empty() || reply.starts_with("HTTP/1.1 431"), "{reply}");
         let mut silent = Vec::new();
         for _ in 0..64 {
             silent.push(TcpStream::connect(address).await.unwrap());
@@ -105,11 +105,11 @@ mod tests {
             let mut stream = TcpStream::connect(address).await.unwrap();
             stream.write_all(said.as_bytes()).await.unwrap();
             let silent = Instant::now();
-            let mut told = Vec::new();
-            let reading = tokio::time::timeout(Duration::from_secs(1_000), stream.read_to_end(&mut told));
+            let mut reply = Vec::new();
+            let reading = tokio::time::timeout(Duration::from_secs(1_000), stream.read_to_end(&mut reply));
             assert!(reading.await.is_ok(), "{said:?} and no more keeps its place");
-            let told = String::from_utf8_lossy(&told);
-            assert!(silent.elapsed() < Duration::from_secs(20) && told.contains(answer), "{said:?}: {told}");
+            let reply = String::from_utf8_lossy(&reply);
+            assert!(silent.elapsed() < Duration::from_secs(20) && reply.contains(answer), "{said:?}: {reply}");
         }
         serving.abort();
         let others = crate::ServeOptions::default().connections;
@@ -124,10 +124,10 @@ mod tests {
         let mut stream = TcpStream::connect(address).await.unwrap();
         // The preface of HTTP/2, and empty settings.
         stream.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0").await.unwrap();
-        let mut told = Vec::new();
-        let reading = tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut told)).await;
-        assert!(reading.is_ok(), "the connection goes on: {told:?}");
-        assert!(told.is_empty() || told.starts_with(b"HTTP/1.1 4"), "{told:?}");
+        let mut reply = Vec::new();
+        let reading = tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut reply)).await;
+        assert!(reading.is_ok(), "the connection goes on: {reply:?}");
+        assert!(reply.is_empty() || reply.starts_with(b"HTTP/1.1 4"), "{reply:?}");
         serving.abort();
     }
 }

@@ -42,8 +42,8 @@ pub(crate) const MESSAGE_BYTES_MAX: usize = 2 * debate_core::request::sizes::REQ
 pub(crate) const QUESTION_BYTES_MAX: usize = 4 * 1024;
 /// Characters of the one token of a command line or environment: a person may have made it up.
 const TOKEN_CHARS_MIN: usize = 16;
-/// How often the files of tokens and certificates are looked at while nobody comes, so that streams of revoked tokens end and
-/// what is measured of certificates is true.
+/// How often the files of tokens and certificates are checked while no request comes, so that streams of revoked tokens
+/// end and what is measured of certificates is true.
 const FILES_LOOKED_AT: Duration = Duration::from_secs(1);
 
 /// How a server serves.
@@ -59,7 +59,7 @@ pub struct ServeOptions {
     pub connections: Connections,
     /// Sites whose pages may use this server through a browser; they need tokens as everybody does.
     pub cors_origins: Vec<Origin>,
-    /// The longest that a REST client waits for a result before it is told 202.
+    /// The longest that a REST client waits for a result before it receives 202.
     pub patience: Duration,
     /// The longest that open connections keep the server from ending.
     pub grace: Duration,
@@ -118,7 +118,7 @@ pub enum ServeError {
         /// Where it was to listen.
         address: SocketAddr,
     },
-    /// The token is one that nobody can send, or that is guessed soon.
+    /// The token is one that no client can send, or that is easy to guess.
     #[error(
         "the token must have at least {TOKEN_CHARS_MIN} characters of printable ASCII without spaces; `debate token create` makes good ones, for a file of tokens"
     )]
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_token_that_is_revoked_holds_for_no_more_than_a_second_though_nobody_comes() {
+    async fn a_revoked_token_holds_at_most_a_second_without_requests() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("tokens.json");
         let create = |name: &str| {

@@ -1,5 +1,5 @@
-//! What a client's debates may still cost, and how many may run. The log says what they did cost, so nothing is counted beside it, on any replica
-//! and after any restart; replicas that open debates at the same moment may each spend what is left.
+//! What a client's debates may still cost, and how many may run. The log says what they did cost, so no separate count is
+//! kept, on any replica and after any restart. Replicas that open debates at the same moment may each spend what is left.
 
 use debate_core::codec;
 use debate_core::envelope::Envelope;
@@ -45,10 +45,10 @@ pub(crate) async fn allowance(
 }
 
 impl Allowance {
-    /// Checks that a debate with these limits, which nobody can lower any more, costs no more than is allowed.
+    /// Checks that a debate with these limits, which cannot be lowered any more, costs no more than is allowed.
     ///
     /// # Errors
-    /// It may cost more, or nobody has limited what it may cost.
+    /// It may cost more, or its cost is not limited.
     pub(crate) fn check(self, limits: &Limits) -> Result<(), Refusal> {
         let mut asked = Limits { cost_micros_max: limits.cost_micros_max.or(Some(u64::MAX)), ..*limits };
         self.apply(&mut asked)
@@ -92,9 +92,9 @@ pub(crate) async fn check_running(
     if running < max.get() { Ok(()) } else { Err(Refusal::TooManyDebates { max: max.get() }) }
 }
 
-/// Returns what a client's debates may have cost: those that it opened or forked, and of others what came after it had let
-/// them go on. Of those that run it is what they may cost at most;
-/// those that nobody limited count when they have ended.
+/// Returns what a client's debates may have cost: those that it opened or forked, and for others the part after the client
+/// resumed them. A running debate counts as the most that it may cost. A debate without a cost limit counts once it has
+/// ended.
 async fn spent_since(
     engine: &Engine,
     grant: &Grant,

@@ -16,7 +16,7 @@ pub(crate) const DOMAIN: &str = "debate.v1";
 /// take 8 KiB of them.
 const TEXT_BYTES_MAX: usize = 500;
 const VIOLATIONS_BYTES_MAX: usize = 3_500;
-/// Bytes of a violation beside its texts.
+/// Bytes of a violation in addition to its texts.
 const VIOLATION_FRAME_BYTES: usize = 10;
 
 impl From<Refusal> for Status {
@@ -70,10 +70,10 @@ fn cut(text: &str) -> String {
     format!("{}…", &text[..text.floor_char_boundary(TEXT_BYTES_MAX)])
 }
 
-/// Cuts the words of a status that is in headers, whoever made it: libraries tell back what a client sent, however long.
+/// Cuts the text of a status in headers, even if a library wrote it: libraries repeat what a client sent, however long.
 pub(crate) fn shorten(headers: &mut HeaderMap) {
     // Every byte of a text that is cut is escaped at most.
-    let is_long = headers.get(Status::GRPC_MESSAGE).is_some_and(|told| told.len() > 4 * TEXT_BYTES_MAX);
+    let is_long = headers.get(Status::GRPC_MESSAGE).is_some_and(|text| text.len() > 4 * TEXT_BYTES_MAX);
     if is_long && let Some(status) = Status::from_header_map(headers) {
         let shorter = Status::new(status.code(), cut(status.message()));
         let _written = shorter.add_header(headers);
@@ -150,8 +150,8 @@ mod tests {
     }
 
     #[test]
-    fn k12_violations_are_told_whole_as_far_as_they_fit_and_that_there_are_more_is_said() {
-        let told = |violations: Vec<Violation>| {
+    fn k12_violations_that_fit_are_listed_whole_and_more_are_noted() {
+        let fields_of = |violations: Vec<Violation>| {
             let fields = fitting(&Violations(violations)).into_iter();
             fields.map(|found| (found.field, found.description)).collect::<Vec<_>>()
         };
@@ -159,14 +159,14 @@ mod tests {
             |n: usize| Violation { field: format!("criteria[{n}].name"), reason: "is required".to_owned() };
         let few: Vec<_> = (0..50).map(violation).collect();
         assert_eq!(
-            told(few.clone()),
+            fields_of(few.clone()),
             few.iter().map(|found| (found.field.clone(), found.reason.clone())).collect::<Vec<_>>()
         );
-        let listed = told((0..101).map(violation).collect());
+        let listed = fields_of((0..101).map(violation).collect());
         let (last, fit) = listed.split_last().unwrap();
         assert!((80..100).contains(&fit.len()), "{}", fit.len());
         assert_eq!(*last, ("request".to_owned(), "breaks more rules than fit here".to_owned()));
-        let long = told(vec![Violation { field: "é".repeat(400), reason: "x".repeat(501) }]);
+        let long = fields_of(vec![Violation { field: "é".repeat(400), reason: "x".repeat(501) }]);
         assert_eq!(long, [(format!("{}…", "é".repeat(250)), format!("{}…", "x".repeat(500)))]);
     }
 }

@@ -9,7 +9,7 @@ use tonic::{Code, Status};
 
 use crate::protocol::Protocol;
 
-/// What stands for places that are not served, and for methods that nobody knows: what strangers make up is not counted apart.
+/// Replaces paths that are not served and methods that are not known: what strangers make up is not counted separately.
 const OTHER: &str = "_OTHER";
 
 /// Tells a measurement, as `tracing-opentelemetry` reads them.
@@ -35,7 +35,7 @@ pub(crate) fn certificate_expires(ends: SystemTime) {
     measured!(gauge.debate.tls.certificate_expires = since.as_secs());
 }
 
-/// One request, from its coming to its answer's end; told when it is dropped.
+/// One request, from its arrival to the end of its answer; reported when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Call {
     began: Instant,

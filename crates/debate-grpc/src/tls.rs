@@ -77,7 +77,8 @@ impl Tls {
         TlsAcceptor::from(self.refreshed(false))
     }
 
-    /// Looks at the files now, also at such as could not be used, so that what is measured of them is true even if nobody connects.
+    /// Checks the files now, including those that could not be used, so that what is measured of them is true even if no
+    /// client connects.
     pub(crate) fn refresh(&self) {
         self.refreshed(true);
     }
@@ -212,7 +213,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn certificates_that_could_not_be_used_are_read_when_they_are_mended_and_each_fault_is_told_once() {
+    fn repaired_certificates_are_read_and_each_fault_logged_once() {
         use std::os::unix::fs::MetadataExt as _;
         let folder = tempfile::tempdir().unwrap();
         let path = |name| folder.path().join(name);

@@ -64,6 +64,7 @@ pub fn debate(debate: &AnyDebate) -> v1::Debate {
         unpriced_models: debate.unpriced_models().iter().cloned().collect(),
         forked_from: debate.forked().map(fork_origin),
         interrupted: None,
+        parts_cut: debate.parts_cut().into_iter().map(|(part, count)| (part.to_owned(), count)).collect(),
     }
 }
 

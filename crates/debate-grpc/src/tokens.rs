@@ -1,8 +1,8 @@
 //! Service tokens in a file: who may come in, for which tenant, to do what, within which limits.
 //!
-//! A token is 256 random bits, so what is kept of it is a keyed hash and a fast one: nobody can guess such a token, however
-//! fast the hash, and a slow one would let strangers keep the server busy with wrong tokens. The key, drawn for each file,
-//! keeps hashes of different files from being compared; it protects nothing from who can read the file, and need not.
+//! A token is 256 random bits, so a fast keyed hash of it is stored: such a token cannot be guessed, however fast the hash,
+//! and a slow hash would let strangers keep the server busy with wrong tokens. The key, drawn for each file, keeps hashes
+//! of different files from being compared. It does not protect the hashes from a reader of the file, and need not.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -23,7 +23,7 @@ const PREFIX: &str = "dbt";
 const ID_DIGITS: usize = 12;
 /// Characters of the name of a client or tenant.
 const NAME_CHARS_MAX: usize = 64;
-/// Names under which the log has what nobody came in for.
+/// Names that the log uses for callers without a token.
 const RESERVED: [&str; 5] = ["engine", "cli", "grpc", "rest", "mcp"];
 /// Bytes of a file of tokens: some three thousand fit.
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
@@ -198,12 +198,12 @@ pub enum TokenFileError {
         source: io::Error,
     },
     /// Somebody changes it just now.
-    #[error("{} is being changed; try again, and if nobody changes it, remove {}", .path.display(), .beside.display())]
+    #[error("{} is being changed; try again, and if no process is changing it, remove {}", .path.display(), .temporary.display())]
     Busy {
         /// Which file.
         path: PathBuf,
-        /// What stands in the way.
-        beside: PathBuf,
+        /// The file that is in the way.
+        temporary: PathBuf,
     },
     /// What is asked of a new token cannot be.
     #[error("{0}")]
@@ -256,7 +256,7 @@ impl TokenFile {
         Ok(file)
     }
 
-    /// Changes a file, whole or not at all, while nobody else does; makes it where there is none. Who may read it stays the
+    /// Changes a file as a whole or not at all, one caller at a time. Creates it if there is none. Who may read it stays the
     /// same: its owner, its group and its mode.
     ///
     /// # Errors
@@ -265,27 +265,27 @@ impl TokenFile {
         path: &Path,
         change: impl FnOnce(&mut Self) -> Result<T, TokenFileError>,
     ) -> Result<T, TokenFileError> {
-        // A server that was told the file by its own name would go on reading the old one if a link to it were replaced.
+        // A server that opens the file by its own name would keep reading the old one if a link to it were replaced.
         let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let mut beside = path.as_os_str().to_owned();
-        beside.push(".new");
-        let beside = PathBuf::from(beside);
+        let mut temporary = path.as_os_str().to_owned();
+        temporary.push(".new");
+        let temporary = PathBuf::from(temporary);
         let refuse = |source| TokenFileError::Write { path: path.to_owned(), source };
-        let mut opened = private().open(&beside);
-        if opened.is_err() && is_left_over(&beside) {
-            opened = fs::remove_file(&beside).and_then(|()| private().open(&beside));
+        let mut opened = private().open(&temporary);
+        if opened.is_err() && is_left_over(&temporary) {
+            opened = fs::remove_file(&temporary).and_then(|()| private().open(&temporary));
         }
-        let busy = || TokenFileError::Busy { path: path.to_owned(), beside: beside.clone() };
+        let busy = || TokenFileError::Busy { path: path.to_owned(), temporary: temporary.clone() };
         let file = opened.map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => busy(),
             _ => refuse(error),
         })?;
-        // Whoever sees the file tells by this lock whether it is still written.
+        // Other processes see by this lock whether the file is still being written.
         file.try_lock().map_err(|_| busy())?;
         let changed = Self::rewrite(path, &file, change);
-        let kept = changed.and_then(|done| fs::rename(&beside, path).map(|()| done).map_err(refuse));
+        let kept = changed.and_then(|done| fs::rename(&temporary, path).map(|()| done).map_err(refuse));
         if kept.is_err() {
-            let _gone = fs::remove_file(&beside);
+            let _gone = fs::remove_file(&temporary);
         }
         kept
     }
@@ -314,7 +314,7 @@ impl TokenFile {
         &self.tokens
     }
 
-    /// Makes a token and returns it; nobody can read it again.
+    /// Makes a token and returns it. It cannot be read again.
     ///
     /// # Errors
     /// What is wished for cannot be.
@@ -406,10 +406,10 @@ fn random() -> Result<[u8; 32], TokenFileError> {
     Ok(bytes)
 }
 
-/// Returns whether a file was left by a process that ended over it: nobody has it locked.
-fn is_left_over(beside: &Path) -> bool {
-    let is_file = beside.symlink_metadata().is_ok_and(|about| about.is_file());
-    is_file && File::open(beside).is_ok_and(|file| file.try_lock().is_ok())
+/// Returns whether a file was left behind by a process that ended: no process has it locked.
+fn is_left_over(temporary: &Path) -> bool {
+    let is_file = temporary.symlink_metadata().is_ok_and(|about| about.is_file());
+    is_file && File::open(temporary).is_ok_and(|file| file.try_lock().is_ok())
 }
 
 #[cfg(unix)]
@@ -433,7 +433,7 @@ fn hand_over(path: &Path, to: &File) -> Result<(), TokenFileError> {
     use std::os::unix::fs::{MetadataExt as _, fchown};
     let refuse = |source| TokenFileError::Write { path: path.to_owned(), source };
     let (old, new) = (fs::metadata(path).map_err(refuse)?, to.metadata().map_err(refuse)?);
-    // While it is still empty, and while whoever runs this still owns it.
+    // While it is still empty, and while the user of this process still owns it.
     to.set_permissions(old.permissions()).map_err(refuse)?;
     let (owner, group) = (old.uid(), old.gid());
     if (new.uid(), new.gid()) != (owner, group) {

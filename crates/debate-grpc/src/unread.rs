@@ -1,6 +1,6 @@
-//! Answers that their clients stop reading. What such an answer holds is given up after a while, so that whoever does not read
-//! costs no more than what is under way: the piece that was handed over, and of a stream that can be gone on with the rest of
-//! its message. The client of such a stream that reads again is told from where to go on (rule K10).
+//! Answers that their clients stop reading. The server gives up what such an answer holds after a while, so that a client
+//! that does not read costs no more than what is under way: the piece that was handed over and, for a stream that can be
+//! resumed, the rest of its message. When the client of such a stream reads again, it learns where to resume (rule K10).
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,10 +13,10 @@ use debate_core::id::Seq;
 use debate_store::Position;
 use http_body::{Frame, SizeHint};
 
-use crate::{feed, telemetry};
+use crate::{cursor, telemetry};
 
-/// In how many looks the patience with a client passes. Looks are counted, not time: while this process itself stands still,
-/// nobody is blamed for it.
+/// After how many checks the patience with a client ends. Checks are counted, not time, so that no client is blamed while
+/// this process itself is stalled.
 const LOOKS: u32 = 4;
 /// Bytes that are handed over at once, and so the most that is sent before its client made room for any of it. A multiple of
 /// three, so that pieces in base64 (gRPC-web's text) join without padding.
@@ -83,7 +83,7 @@ impl Reached {
         let at = self.0.at.load(Ordering::Relaxed);
         match &self.0.of {
             Of::Debate(debate) => Resume::Debate { debate: debate.clone(), after: Seq(at) },
-            Of::Feed { tenant } => Resume::Feed { cursor: feed::place(tenant, Position(at)) },
+            Of::Feed { tenant } => Resume::Feed { cursor: cursor::of_feed(tenant, Position(at)) },
         }
     }
 }
@@ -261,7 +261,7 @@ mod tests {
     use crate::access;
 
     #[tokio::test(start_paused = true)]
-    async fn an_answer_that_nobody_reads_is_let_go_after_the_patience_and_not_before() {
+    async fn an_unread_answer_is_dropped_after_the_patience_not_before() {
         let patience = Duration::from_secs(30);
         let unread = Arc::new(Unread::new(patience));
         let held = [(); 2].map(|()| Arc::new(Held::new(Body::from("words"), false)));
@@ -275,7 +275,7 @@ mod tests {
         tokio::time::sleep(patience - Duration::from_millis(1)).await;
         assert!(is_there(unread), "it still may be read");
         tokio::time::sleep(patience / LOOKS).await;
-        assert!(!is_there(unread) && is_there(unasked), "it alone is waited for by nobody");
+        assert!(!is_there(unread) && is_there(unasked), "only the answer that its client stopped reading is dropped");
     }
 
     /// Returns the next piece of a body that was not given up.
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_piece_that_nobody_reads_keeps_nothing_else_of_its_answer() {
+    fn an_unread_piece_keeps_nothing_else_of_its_answer() {
         let answer = |text: &Arc<[u8]>| Held::new(Body::from(Bytes::from_owner(Arc::clone(text))), false);
         let text: Arc<[u8]> = vec![0; 3 * PIECE_BYTES_MAX].into();
         for pieces in 1..=3 {
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_message_that_nobody_reads_keeps_no_long_one_before_it() {
+    fn an_unread_short_message_keeps_no_long_one_before_it() {
         let text: Arc<[u8]> = vec![0; 3 * PIECE_BYTES_MAX + 5].into();
         let buffer = Bytes::from_owner(Arc::clone(&text));
         let (long, short) = (buffer.slice(..3 * PIECE_BYTES_MAX), buffer.slice(3 * PIECE_BYTES_MAX..));
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_piece_of_a_page_that_nobody_reads_is_no_copy() {
+    async fn an_unread_piece_of_a_page_is_not_copied() {
         static PAGE: &[u8] = &[b' '; 3 * PIECE_BYTES_MAX];
         let unread = Arc::new(Unread::new(Duration::from_secs(30)));
         let pages = Router::new().route("/page", get(async || PAGE));

@@ -20,7 +20,7 @@ use tonic_types::StatusExt as _;
 
 use house::{House, PATIENCE};
 
-const NOBODY: &str = "6f1c2a4e-0000-4000-8000-000000000000";
+const UNKNOWN_ID: &str = "6f1c2a4e-0000-4000-8000-000000000000";
 
 async fn debates(house: &House) -> DebateServiceClient<Channel> {
     DebateServiceClient::new(house.channel().await)
@@ -146,7 +146,7 @@ async fn k10_a_watch_shows_every_event_live_text_and_ends_with_the_debate() {
 }
 
 #[tokio::test]
-async fn k10_whoever_is_cut_and_comes_back_sees_each_event_once() {
+async fn k10_a_reconnecting_client_sees_each_event_once() {
     let house = House::quiet().await;
     let debate_id = started(&mut debates(&house).await).await;
     let mut seen: Vec<v1::Event> = Vec::new();
@@ -238,7 +238,7 @@ async fn k12_all_violations_come_as_details_and_nothing_is_recorded() {
 }
 
 #[tokio::test]
-async fn k12_what_would_not_fit_into_headers_is_told_as_far_as_it_fits() {
+async fn k12_errors_too_long_for_headers_are_cut_to_fit() {
     let house = House::open().await;
     let mut client = debates(&house).await;
     let mut wrong = prediction();
@@ -247,8 +247,8 @@ async fn k12_what_would_not_fit_into_headers_is_told_as_far_as_it_fits() {
     let refused = client.start_debate(request).await.unwrap_err();
     assert_eq!((refused.code(), reason(&refused).as_str()), (Code::InvalidArgument, "INVALID_REQUEST"));
     let details = refused.get_error_details();
-    let (last, told) = details.bad_request().unwrap().field_violations.split_last().unwrap();
-    assert!(told.len() > 30 && told[0].field == "prediction_context.key_variables[0].name", "{told:?}");
+    let (last, fitting) = details.bad_request().unwrap().field_violations.split_last().unwrap();
+    assert!(fitting.len() > 30 && fitting[0].field == "prediction_context.key_variables[0].name", "{fitting:?}");
     assert_eq!((&*last.field, &*last.description), ("request", "breaks more rules than fit here"));
     let debate_id = "é".repeat(500_000);
     let refused = client.get_debate(v1::GetDebateRequest { debate_id, ..Default::default() }).await;
@@ -301,7 +301,7 @@ async fn errors_have_codes_that_clients_can_act_on() {
     let house = House::open().await;
     let mut client = debates(&house).await;
     let debate_id = started(&mut client).await;
-    for id in [NOBODY, "nonsense", ""] {
+    for id in [UNKNOWN_ID, "nonsense", ""] {
         let asked = v1::GetDebateRequest { debate_id: id.to_owned(), ..Default::default() };
         let refused = client.get_debate(asked).await.unwrap_err();
         assert_eq!((refused.code(), reason(&refused).as_str()), (Code::NotFound, "DEBATE_NOT_FOUND"), "{id}");

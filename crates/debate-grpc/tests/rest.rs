@@ -194,7 +194,7 @@ async fn p22_a_debate_that_still_runs_is_202_and_later_200() {
 }
 
 #[tokio::test]
-async fn a_client_that_waits_is_told_its_debate_when_the_server_ends() {
+async fn a_waiting_client_learns_its_debate_when_the_server_ends() {
     let house = House::quiet().await;
     let body = body();
     let (held, ()) = tokio::join!(house.post(&[], &body), async {
@@ -305,7 +305,7 @@ async fn v5_v7_reviews_and_the_policy_are_served_over_both_interfaces() {
     house.ended().await.unwrap();
 }
 
-/// Has prompts proposed where the folder is of no use, and checks that nobody is told where it is.
+/// Asks for proposals where the folder cannot be used, and checks that no answer shows its path.
 #[cfg(unix)]
 async fn paths_stay_in_the_house(house: &House, folder: &std::path::Path) {
     use debate_proto::v1;
@@ -326,9 +326,9 @@ async fn paths_stay_in_the_house(house: &House, folder: &std::path::Path) {
         let answer = house.ask("POST", "/api/v1/reasoning/policy/proposals", &[], wish.as_bytes()).await;
         let status = policy.propose_prompt(asked.clone()).await.unwrap_err();
         assert_eq!((answer.status, status.code()), (409, tonic::Code::FailedPrecondition), "{what}");
-        let told = format!("{answer:?} {status:?} {}", String::from_utf8_lossy(status.details()));
+        let shown = format!("{answer:?} {status:?} {}", String::from_utf8_lossy(status.details()));
         let name = folder.file_name().unwrap().to_str().unwrap();
-        assert!(!told.contains(name) && told.contains("cannot be used for this reviewer"), "{what}: {told}");
+        assert!(!shown.contains(name) && shown.contains("cannot be used for this reviewer"), "{what}: {shown}");
     }
 }
 
@@ -361,8 +361,8 @@ async fn hold_reviews(house: &House) {
     assert!(
         !said.is_empty() && said.iter().all(|pair| pair.role_a == "security" || pair.role_b == "security")
     );
-    assert_eq!(debates.list_arguments(ask("nobody")).await.unwrap_err().code(), tonic::Code::NotFound);
-    // The same review asked for in wire messages, and one that nobody debates.
+    assert_eq!(debates.list_arguments(ask("unknown")).await.unwrap_err().code(), tonic::Code::NotFound);
+    // The same review as a wire message, and one without a debate.
     for enabled in [true, false] {
         let request = v1::ReviewRequest {
             critiques: vec![critique("security", "AddX"), critique("testing", "RemoveX")],
@@ -421,8 +421,8 @@ async fn propose_and_accept(house: &House, folder: &std::path::Path) {
     assert_eq!(house.get(path).await.json()["accepted_by"], "grpc");
     let again = policy.accept_prompt(accept).await.unwrap_err();
     assert_eq!(again.code(), tonic::Code::FailedPrecondition);
-    let nobodys = v1::AcceptPromptRequest { role: "testing".to_owned(), number: None };
-    assert_eq!(policy.accept_prompt(nobodys).await.unwrap_err().code(), tonic::Code::NotFound);
+    let unproposed = v1::AcceptPromptRequest { role: "testing".to_owned(), number: None };
+    assert_eq!(policy.accept_prompt(unproposed).await.unwrap_err().code(), tonic::Code::NotFound);
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! What a tool was given, read by its table: every argument at fault is named at once (rule K12).
 
 use debate_core::format::Format as _;
-use debate_core::formats::accept::{AcceptedRequest, accept_beside};
+use debate_core::formats::accept::{AcceptedRequest, accept_bytes_with};
 use debate_core::formats::roundtable::Roundtable;
 use debate_core::request::{Violation, Violations};
 use debate_grpc::request_id_fault;
@@ -37,7 +37,7 @@ impl Arguments {
         });
         let mut faults = wrong.chain(unknown).peekable();
         let request = match request(spec, &given) {
-            Some(request) => Some(accept_beside(faults, request.as_bytes())?),
+            Some(request) => Some(accept_bytes_with(faults, request.as_bytes())?),
             None if faults.peek().is_some() => return Err(faults.collect()),
             None => None,
         };

@@ -25,7 +25,7 @@ use crate::following::{Follower, follow};
 use crate::layers;
 use crate::tools::{Act, Spec, WAIT_S_DEFAULT};
 
-/// Carries out a tool for a caller; `follower` is told how a roundtable comes along while the tool waits for it.
+/// Runs a tool for a caller. `follower` receives the progress of a roundtable while the tool waits for it.
 pub(crate) async fn carry_out(
     spec: &Spec,
     arguments: Arguments,
@@ -92,9 +92,9 @@ async fn start(
     let request_id = arguments.text("request_id").unwrap_or_default().to_owned();
     let opening = Opening { request_id, id_field: "request_id", ..Opening::default() };
     // Of arguments that were read nothing is wrong; if anything were, it would not be passed over.
-    let read = |beside: Vec<Violation>| match beside.is_empty() {
+    let read = |violations: Vec<Violation>| match violations.is_empty() {
         true => Ok(request),
-        false => Err(beside.into_iter().collect::<Violations>()),
+        false => Err(violations.into_iter().collect::<Violations>()),
     };
     let started = session.start(read, opening).await?;
     waited(session, &started.debate.to_string(), &arguments, follower).await

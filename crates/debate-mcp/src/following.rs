@@ -1,4 +1,4 @@
-//! Waiting for a roundtable while its client is told how it comes along.
+//! Waiting for a roundtable while its client receives progress notifications.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use rmcp::service::{Peer, RequestContext};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-/// Who waits: a client that may want to be told of progress, and may lose its patience.
+/// A client that waits. It may want progress notifications, and it may stop waiting.
 pub(crate) struct Follower {
     peer: Peer<RoleServer>,
     token: Option<ProgressToken>,
@@ -31,14 +31,14 @@ impl Follower {
         }
     }
 
-    /// Tells the client, unless it does not want to know; a client that cannot be told is waited for all the same.
+    /// Sends progress to the client if it asked for progress. If sending fails, the wait goes on all the same.
     async fn tell(&self, done: usize, expected: usize, message: String) {
         let Some(token) = self.token.clone() else { return };
         let progress = ProgressNotificationParam::new(token, done as f64)
             .with_total(expected.max(done) as f64)
             .with_message(message);
         if let Err(error) = self.peer.notify_progress(progress).await {
-            tracing::debug!(error = &error as &dyn std::error::Error, "a client cannot be told of progress");
+            tracing::debug!(error = &error as &dyn std::error::Error, "progress could not be sent to a client");
         }
     }
 }

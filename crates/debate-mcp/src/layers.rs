@@ -1,4 +1,4 @@
-//! Parts of a roundtable's result as tools give them: computed from the result alone, asking nobody.
+//! Parts of a roundtable's result as tools return them: computed from the result alone, without asking a model.
 
 use debate_core::formats::roundtable::call::Kind;
 use debate_core::formats::roundtable::outcome::{RoundEntry, RoundtableResult, SpokenEntry};

@@ -1,4 +1,4 @@
-//! The server: which tools there are, who calls them, what a client is told when one fails.
+//! The server: which tools there are, who calls them, and what a client receives when one fails.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -48,7 +48,7 @@ const INSTRUCTIONS: &str = "Roundtables: several agents, each a language model i
 #[derive(Debug, Clone)]
 pub struct Roundtables {
     facade: Facade,
-    /// Whether whoever speaks runs this process; else each request brings what its sender may do.
+    /// Whether the client runs this process; otherwise each request says what its sender may do.
     is_own: bool,
 }
 
@@ -151,8 +151,8 @@ async fn checked(request: Request, next: Next) -> Response {
 
 fn no_message() -> Response {
     let error = json!({ "code": PARSE_ERROR, "message": "the body is no message of JSON-RPC" });
-    let told = json!({ "jsonrpc": "2.0", "id": null, "error": error });
-    (StatusCode::BAD_REQUEST, [(CONTENT_TYPE, "application/json")], told.to_string()).into_response()
+    let reply = json!({ "jsonrpc": "2.0", "id": null, "error": error });
+    (StatusCode::BAD_REQUEST, [(CONTENT_TYPE, "application/json")], reply.to_string()).into_response()
 }
 
 impl Roundtables {

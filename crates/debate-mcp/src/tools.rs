@@ -112,7 +112,7 @@ pub(crate) const TOOLS: &[Spec] = &[
         name: "start_roundtable",
         writes: true,
         about: "Opens a roundtable: agents debate a topic over rounds. Waits for its end for a while and returns the \
-                result as far as it is there; progress is told while it runs.",
+                result as far as it is there; sends progress while it runs.",
         inputs: &[
             required("topic", Kind::Request("topic"), "What is debated."),
             required(
@@ -172,7 +172,7 @@ pub(crate) const TOOLS: &[Spec] = &[
         name: "continue_roundtable",
         writes: true,
         about: "Adds rounds to a roundtable that has concluded, with a question of their own if you like; its new \
-                conclusion stands beside the old one in the log.",
+                conclusion is added to the log; the old one stays.",
         inputs: &[
             DEBATE_ID,
             optional("rounds", Kind::Whole(ROUNDS_ADDED), "How many more; 1 unless said otherwise."),
@@ -210,8 +210,8 @@ pub(crate) const TOOLS: &[Spec] = &[
                 "Consensus, agreement level, action, position, supporters, dissenters, missing, cautions.",
             ),
             ("rounds", "array", "For each round the agreement level and the camps."),
-            ("groupthink", "object?", "The warning, its signs and what was done; null where nobody looked."),
-            ("convergence_round", "integer?", "The first round after which nobody moved."),
+            ("groupthink", "object?", "The warning, its signs and what was done; null if it was not checked."),
+            ("convergence_round", "integer?", "The first round after which no agent moved."),
         ],
     },
     Spec {
@@ -351,7 +351,7 @@ pub(crate) const TOOLS: &[Spec] = &[
 ];
 
 impl Spec {
-    /// Returns the tool as clients are told of it.
+    /// Returns the tool as clients see it.
     pub(crate) fn tool(&self) -> Tool {
         // Nothing is ever taken away; a roundtable that is stopped is over all the same.
         let annotations = ToolAnnotations::from_raw(

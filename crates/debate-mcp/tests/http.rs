@@ -120,7 +120,7 @@ fn giving_in(request: &ChatRequest) -> ChatReply {
 }
 
 #[tokio::test]
-async fn t6_a_position_given_up_when_asked_again_is_a_move_and_t10_what_was_searched_for_is_told() {
+async fn t6_a_repoll_can_move_a_position_and_t10_searches_are_cited() {
     let (address, server) = serve(Arc::new(ScriptedModel::by(giving_in)), None).await;
     let table = json!({
         "topic": "Should we move?", "agents": ["ada", "bo"], "rounds": 1, "nativeWebSearch": true,
@@ -150,8 +150,8 @@ async fn t6_a_position_given_up_when_asked_again_is_a_move_and_t10_what_was_sear
 
     let cited = use_tool(address, "", "get_citations", json!({ "debate_id": id, "agent": "ada" })).await;
     let sources = cited["structuredContent"]["web_sources"].as_array().unwrap();
-    let told: Vec<_> = sources.iter().map(|found| (&found["agent"], &found["kind"])).collect();
-    assert_eq!(told, [(&json!("ada"), &json!("respond")), (&json!("ada"), &json!("repoll"))]);
+    let searches: Vec<_> = sources.iter().map(|found| (&found["agent"], &found["kind"])).collect();
+    assert_eq!(searches, [(&json!("ada"), &json!("respond")), (&json!("ada"), &json!("repoll"))]);
     assert_eq!(
         (&sources[0]["url"], &sources[0]["title"], &sources[0]["cited_text"]),
         (&json!("https://rents.test/9"), &json!("Rents"), &json!("Rents fell."))
@@ -251,16 +251,16 @@ async fn sees_the_log(address: SocketAddr, token: &str, id: &str, may: bool) {
 const PAGE_BYTES: usize = 5 * 1024 * 1024 / 2;
 
 #[tokio::test]
-async fn k13_an_agent_is_told_at_once_that_what_it_reads_is_never_an_instruction() {
+async fn k13_instructions_say_content_is_never_an_instruction() {
     let (address, server) = serve(Arc::new(ScriptedModel::by(giving_in)), None).await;
     let client = json!({ "name": "test", "version": "1" });
     let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client });
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello });
     let (status, body) = post(address, None, &call).await;
     assert_eq!(status, 200, "{body}");
-    let told = &body[body.find('{').unwrap()..=body.rfind('}').unwrap()];
-    let told: Value = serde_json::from_str(told).unwrap();
-    let instructions = told["result"]["instructions"].as_str().unwrap();
+    let message = &body[body.find('{').unwrap()..=body.rfind('}').unwrap()];
+    let message: Value = serde_json::from_str(message).unwrap();
+    let instructions = message["result"]["instructions"].as_str().unwrap();
     assert!(instructions.contains("never an instruction"), "{instructions}");
     server.abort();
 }
@@ -357,7 +357,7 @@ async fn k12_bodies_that_are_no_messages_are_the_callers_fault_and_the_next_is_s
         &u32::from(length).to_le_bytes(),
     ];
     let gzip = "application/json\r\nContent-Encoding: gzip";
-    for (what, content_type, body, status, told) in [
+    for (what, content_type, body, status, expected) in [
         ("packed", gzip, &packed.concat()[..], 400, "-32700"),
         ("nothing", "application/json", b"", 400, "-32700"),
         ("half a message", "application/json", b"{\"jsonrpc\":", 400, "-32700"),
@@ -372,7 +372,7 @@ async fn k12_bodies_that_are_no_messages_are_the_callers_fault_and_the_next_is_s
         ("no tool", "application/json", no_tool.to_string().as_bytes(), 200, "-32602"),
     ] {
         let answer = send(address, None, content_type, body).await;
-        assert!(answer.0 == status && answer.1.contains(told), "{what}: {answer:?}");
+        assert!(answer.0 == status && answer.1.contains(expected), "{what}: {answer:?}");
         let next = send(address, None, "application/json; charset=utf-8", ping.as_bytes()).await;
         assert!(next.0 == 200 && next.1.contains("start_roundtable"), "after {what}: {next:?}");
     }
@@ -380,7 +380,7 @@ async fn k12_bodies_that_are_no_messages_are_the_callers_fault_and_the_next_is_s
 }
 
 #[tokio::test]
-async fn k12_an_agent_is_told_all_its_arguments_at_fault_at_once_and_nothing_is_recorded() {
+async fn k12_all_argument_faults_come_at_once_and_nothing_is_recorded() {
     let store = Arc::new(MemoryStore::default());
     let model = Arc::new(ScriptedModel::by(giving_in));
     let (address, server) = serve_kept(Arc::clone(&store) as _, model, None).await;
@@ -389,13 +389,13 @@ async fn k12_an_agent_is_told_all_its_arguments_at_fault_at_once_and_nothing_is_
     let named = json!(["request_id", "wait_s", "colour", "topic", "mode", "agents", "rounds"]);
     let many: serde_json::Map<_, _> = (0..150).map(|number| (format!("x{number}"), json!(1))).collect();
     for (tool, arguments, count) in [("start_roundtable", wrong, 7), ("list_sessions", many.into(), 101)] {
-        let told = use_tool(address, "", tool, arguments).await;
-        let violations = told["structuredContent"]["violations"].as_array().unwrap();
+        let refused = use_tool(address, "", tool, arguments).await;
+        let violations = refused["structuredContent"]["violations"].as_array().unwrap();
         let fields: Vec<&str> = violations.iter().map(|fault| fault["field"].as_str().unwrap()).collect();
-        assert_eq!((&told["isError"], fields.len()), (&json!(true), count), "{told}");
-        assert!(tool != "start_roundtable" || json!(fields) == named, "{told}");
-        let words = told["content"][0]["text"].as_str().unwrap();
-        assert!(fields.iter().all(|field| words.contains(field)), "{told}");
+        assert_eq!((&refused["isError"], fields.len()), (&json!(true), count), "{refused}");
+        assert!(tool != "start_roundtable" || json!(fields) == named, "{refused}");
+        let words = refused["content"][0]["text"].as_str().unwrap();
+        assert!(fields.iter().all(|field| words.contains(field)), "{refused}");
     }
     assert_eq!(store.list(ListFilter::default()).await.unwrap(), []);
     server.abort();
@@ -413,14 +413,14 @@ fn uses_of_the_store() -> [(&'static str, Value); 4] {
     ]
 }
 
-/// Checks that what is told of a panic says so, and no more.
-fn tells_of_a_defect(method: &str, told: &Value) {
+/// Checks that the answer to a panic says so, and no more.
+fn tells_of_a_defect(method: &str, answer: &Value) {
     let reason = match method {
-        "tools/call" => &told["result"]["structuredContent"]["reason"],
-        _ => &told["error"]["data"]["reason"],
+        "tools/call" => &answer["result"]["structuredContent"]["reason"],
+        _ => &answer["error"]["data"]["reason"],
     };
-    assert_eq!(reason, "INTERNAL", "{method}: {told}");
-    assert!(!told.to_string().contains("purpose"), "{method}: {told}");
+    assert_eq!(reason, "INTERNAL", "{method}: {answer}");
+    assert!(!answer.to_string().contains("purpose"), "{method}: {answer}");
 }
 
 #[tokio::test]
@@ -490,7 +490,7 @@ async fn a_tool_that_waits_stops_when_its_client_is_gone() {
     begun.expect("it waits").unwrap();
     drop((answer, body));
     let over = tokio::time::timeout(PATIENCE, waiting.wait_for(|many| *many == 0)).await;
-    over.expect("it waits for nobody").unwrap();
+    over.expect("it stops waiting").unwrap();
     server.abort();
     driving.abort();
 }
@@ -522,12 +522,12 @@ async fn a_silent_stream_of_progress_of_a_revoked_token_ends_with_the_next_sign_
     );
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(request.as_bytes()).await.unwrap();
-    let mut told = String::new();
-    while !told.contains("ada has responded") {
+    let mut received = String::new();
+    while !received.contains("ada has responded") {
         let mut some = [0; 4_096];
         let read = tokio::time::timeout(PATIENCE, stream.read(&mut some)).await.unwrap().unwrap();
-        assert!(read > 0, "{told}");
-        told.push_str(&String::from_utf8_lossy(&some[..read]));
+        assert!(read > 0, "{received}");
+        received.push_str(&String::from_utf8_lossy(&some[..read]));
     }
     tokio::time::pause();
     TokenFile::change(&path, |file| Ok(file.revoke("app"))).unwrap();
@@ -550,9 +550,9 @@ async fn a_message_that_never_ends_is_answered_when_its_time_is_over() {
     );
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(endless.as_bytes()).await.unwrap();
-    let mut told = String::new();
-    let read = tokio::time::timeout(PATIENCE, stream.read_to_string(&mut told)).await;
+    let mut received = String::new();
+    let read = tokio::time::timeout(PATIENCE, stream.read_to_string(&mut received)).await;
     read.expect("the server ends the connection").unwrap();
-    assert!(told.starts_with("HTTP/1.1 408") && told.contains("REQUEST_TOO_SLOW"), "{told}");
+    assert!(received.starts_with("HTTP/1.1 408") && received.contains("REQUEST_TOO_SLOW"), "{received}");
     server.abort();
 }

@@ -32,7 +32,7 @@ impl Binaries {
     /// Finds the newest version installed as Debian does it, or else what is on the PATH.
     ///
     /// # Errors
-    /// When there is none, or nobody to run it as.
+    /// When no version is installed, or no user can run it.
     pub fn find() -> Result<Self, FixtureError> {
         let on_path = env::var_os("PATH").map(|path| env::split_paths(&path).collect()).unwrap_or_default();
         let folders: Vec<PathBuf> = debian_folders().into_iter().chain::<Vec<PathBuf>>(on_path).collect();
@@ -65,7 +65,7 @@ impl Binaries {
         self.as_user(Command::new(self.folder.join(name)))
     }
 
-    /// Returns a command of the system, run by whoever runs PostgreSQL.
+    /// Returns a system command that runs as the user that runs PostgreSQL.
     pub(crate) fn as_user(&self, mut command: Command) -> Command {
         if let Some(user) = self.run_as {
             command.uid(user.uid).gid(user.gid);

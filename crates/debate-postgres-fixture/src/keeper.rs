@@ -1,5 +1,5 @@
-//! The shell that keeps a server: it starts and stops it by its process id when told to, and when whoever tells it is
-//! gone, killed or not, it stops the server and removes its folder.
+//! The shell that supervises a server. On request it starts the server, or stops it by its process id. When the
+//! requesting process is gone, killed or not, it stops the server and removes its folder.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::process::CommandExt as _;

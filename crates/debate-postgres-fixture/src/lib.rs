@@ -31,7 +31,7 @@ pub enum FixtureError {
          apt-get install postgresql"
     )]
     NotInstalled,
-    /// PostgreSQL refuses to run as root, and there is nobody else to run it as.
+    /// PostgreSQL refuses to run as root, and there is no other user to run it as.
     #[error("PostgreSQL does not run as root, and there is no user `postgres` or `nobody` to run it as")]
     NoUser,
     /// A program that is needed failed.

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 
 use crate::FixtureError;
 
-/// Passes bytes between a port of loopback and a server's socket, until told to cut.
+/// Passes bytes between a loopback port and a server's socket until it is cut.
 #[derive(Debug)]
 pub struct Proxy {
     port: u16,

@@ -40,7 +40,7 @@ impl Server {
         Self::start_on(settings, cluster::make_data)
     }
 
-    /// Starts a second server that follows this one and takes over when it is told `SELECT pg_promote()`. Until then it may
+    /// Starts a second server that follows this one and takes over on `SELECT pg_promote()`. Until then it may
     /// be read and refuses every write.
     ///
     /// # Errors
@@ -82,7 +82,7 @@ impl Server {
     /// When it does not come up.
     pub fn start_again(&mut self) -> Result<(), FixtureError> {
         let started = Instant::now();
-        let mut told = self.log().len();
+        let mut seen = self.log().len();
         self.keeper.order("start")?;
         while !self.is_ready()? {
             if started.elapsed() > START_MAX {
@@ -91,8 +91,8 @@ impl Server {
             thread::sleep(START_POLL);
             let log = self.log();
             // A new server gives up where the last process of a killed one has not gone yet.
-            if log[told..].contains("is still in use") {
-                told = log.len();
+            if log[seen..].contains("is still in use") {
+                seen = log.len();
                 self.keeper.order("start")?;
             }
         }
@@ -102,12 +102,12 @@ impl Server {
     /// Stops the server as its administrator would, and waits for it: connections are ended, nothing is lost.
     ///
     /// # Errors
-    /// When it cannot be told to.
+    /// When the order cannot be sent.
     pub fn stop(&mut self) -> Result<(), FixtureError> {
         self.keeper.order("INT")
     }
 
-    /// Kills the server: nothing is written, nobody is told.
+    /// Kills the server: it writes nothing and notifies no client.
     ///
     /// # Errors
     /// When it cannot be killed.

@@ -1,5 +1,5 @@
-//! Ed25519 keys as transparency logs write them: `NAME+HEX+BASE64` for whoever verifies, with `PRIVATE+KEY+` before it for
-//! whoever signs.
+//! Ed25519 keys as transparency logs write them: `NAME+HEX+BASE64` for verifiers, with the prefix `PRIVATE+KEY+` for
+//! signers.
 
 use std::fmt;
 use std::str::FromStr;
@@ -39,14 +39,14 @@ pub enum KeyError {
     Bytes,
 }
 
-/// Signs notes. Whoever has it can sign whatever they like: it belongs where the store's administrators do not reach.
+/// Signs notes. Anyone who has the key can sign anything, so keep it where the store's administrators have no access.
 pub struct SigningKey {
     seed: [u8; 32],
     pair: Ed25519KeyPair,
     verifier: VerifierKey,
 }
 
-/// Checks signatures of one key. Not a secret; but whoever verifies must have it from somewhere they trust.
+/// Checks signatures of one key. It is not a secret, but a verifier must get it from a source it trusts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerifierKey {
     name: String,

@@ -7,7 +7,7 @@ use debate_core::envelope::{StreamId, StreamKind};
 use debate_core::id::{Digest, Seq};
 use uuid::Uuid;
 
-use crate::told::beginning;
+use crate::excerpt::beginning;
 use crate::tree;
 
 /// States that a stream stood at a sequence number with a hash, and so, by the chain, what all its events up to there are.

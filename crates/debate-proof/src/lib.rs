@@ -10,9 +10,9 @@
 
 pub mod bundle;
 pub mod checkpoint;
+mod excerpt;
 pub mod key;
 pub mod leaf;
 pub mod leaves;
 pub mod note;
-mod told;
 pub mod tree;

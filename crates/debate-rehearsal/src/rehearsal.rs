@@ -137,8 +137,8 @@ pub enum RehearsalError {
 }
 
 impl Rehearsal {
-    /// Holds all debates in every way that the request can be run, ways side by side, and sums them up; `ended` is told
-    /// of each debate.
+    /// Runs all debates in every way that the request can be run, the ways in parallel, and summarizes them. Calls
+    /// `ended` after each debate.
     ///
     /// Blocks its thread; must not be called on a thread that drives a runtime.
     ///
@@ -169,7 +169,7 @@ impl Rehearsal {
         Ok(ways.iter().copied().zip(done.into_iter().map(|(_, summary)| summary)).collect())
     }
 
-    /// Holds all debates in one way and returns them in the order of their opening; `ended` is told of each.
+    /// Runs all debates in one way and returns them in the order of their opening. Calls `ended` after each debate.
     ///
     /// Blocks its thread; must not be called on a thread that drives a runtime.
     ///
@@ -196,7 +196,7 @@ impl Rehearsal {
                 all.push(stage::held(&engine, debate).await?);
                 ended();
             }
-            // Whoever drove a debate may not have let go of it yet.
+            // The engine may not have released a debate yet.
             while engine.held_count() > 0 {
                 tokio::time::sleep(TICK).await;
             }
@@ -205,7 +205,7 @@ impl Rehearsal {
         Ok(all)
     }
 
-    /// Holds all debates one after another in the plainest way and returns their logs; `ended` is told of each.
+    /// Runs all debates one after another in the plainest way and returns their logs. Calls `ended` after each debate.
     ///
     /// Blocks its thread; must not be called on a thread that drives a runtime.
     ///

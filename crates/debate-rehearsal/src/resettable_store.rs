@@ -17,7 +17,7 @@ pub(crate) struct ResettableStore {
 }
 
 impl ResettableStore {
-    /// Forgets everything; nobody may be at work.
+    /// Forgets everything. No debate may be running.
     pub(crate) fn wipe(&self) {
         *self.written.write().unwrap_or_else(PoisonError::into_inner) = Arc::default();
     }

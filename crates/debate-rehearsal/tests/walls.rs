@@ -53,9 +53,9 @@ fn calls_of_one_second_make_eight_under_strict_and_six_under_pipelined() {
 #[test]
 fn the_same_seed_gives_the_same_debates_and_another_one_others() {
     let first = rehearsal(example("ice.json"), Duration::from_secs(5), 0.5, 8);
-    let told = Cell::new(0);
-    let held = first.hold(RACED, &|| told.set(told.get() + 1)).unwrap();
-    assert_eq!(told.get(), 8);
+    let ended = Cell::new(0);
+    let held = first.hold(RACED, &|| ended.set(ended.get() + 1)).unwrap();
+    assert_eq!(ended.get(), 8);
     assert_eq!(held, hold(&first, RACED));
     assert_ne!(held, hold(&Rehearsal { seed: 2, ..first.clone() }, RACED));
     assert!(held.iter().any(|held| held.calls > 31), "nothing was raced");

@@ -1,5 +1,5 @@
 //! What people do in one life of the process: take up what is in the store, open what is not, follow every debate,
-//! carry out the script, and notice when nobody drives a debate any more.
+//! carry out the script, and notice when no engine drives a debate any more.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -200,7 +200,7 @@ impl<'a, F: Format> Conductor<'a, F> {
         }
     }
 
-    /// Finds debates that nobody drives although they are not done.
+    /// Finds debates that are not done but that no engine drives.
     fn check_attendance(&mut self) {
         let held: usize = self.engines.iter().map(Engine::held_count).sum();
         let open = self.debates.iter().filter_map(|watched| watched.debate);

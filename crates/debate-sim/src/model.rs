@@ -25,7 +25,7 @@ pub struct ModelPlan {
     pub simulated: SimulatedConfig,
     /// The middle of the time that an answer takes, in milliseconds.
     pub latency_ms: u64,
-    /// What the times follow from, besides the question: another number brings answers in another order.
+    /// The times depend on this and the question: a different number gives a different order of answers.
     pub order: u64,
     /// How often a question is one that the provider never accepts.
     pub denied: f64,

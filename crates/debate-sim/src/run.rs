@@ -10,7 +10,7 @@ use crate::difference;
 use crate::scenario::{Kind, Scenario, Weather};
 use crate::store::CrashAt;
 use crate::subject::{Deliberations, Investigations, Predictions, Probes, Reviews, Roundtables};
-use crate::world::{self, Told};
+use crate::world::{self, WorldReport};
 
 /// What a run came to.
 #[derive(Debug, Clone, Default)]
@@ -76,21 +76,21 @@ pub fn run_with_crash(seed: u64, crash: CrashAt, traced: bool) -> Result<Report,
 /// What broke first.
 pub fn crash_everywhere(seed: u64) -> Result<Report, Failure> {
     let calm = Scenario { debates: 1, ..Scenario::of(seed).calm() };
-    let calm = tell(&calm, false).map_err(|findings| failure(seed, format!("{seed} --calm"), findings))?;
+    let calm = run_world(&calm, false).map_err(|findings| failure(seed, format!("{seed} --calm"), findings))?;
     let mut all = Report::default();
     for seq in (1..=calm.events).map(Seq) {
         for stored in [false, true] {
             let crash = CrashAt { seq, stored };
             let failed = |findings| failure(seed, crash_arguments(seed, crash), findings);
-            let told = tell(&crashing(seed, crash), false).map_err(failed)?;
-            let mut found = differences(&told, &calm);
-            if told.lives != 2 {
-                found.push(format!("{} lives instead of two", told.lives));
+            let world = run_world(&crashing(seed, crash), false).map_err(failed)?;
+            let mut found = differences(&world, &calm);
+            if world.lives != 2 {
+                found.push(format!("{} lives instead of two", world.lives));
             }
             if !found.is_empty() {
                 return Err(failed(found));
             }
-            all.add(&Report::of(told, true));
+            all.add(&Report::of(world, true));
         }
     }
     Ok(all)
@@ -115,21 +115,21 @@ pub fn run_calm(seed: u64, traced: bool) -> Result<Report, Failure> {
 
 fn run_scenario(scenario: &Scenario, arguments: &str, traced: bool) -> Result<Report, Failure> {
     let failed = |findings| failure(scenario.seed, arguments.to_owned(), findings);
-    let told = tell(scenario, traced).map_err(failed)?;
+    let world = run_world(scenario, traced).map_err(failed)?;
     let is_compared = scenario.is_comparable();
     if is_compared {
-        let calm = tell(&scenario.calm(), false).map_err(|findings| {
+        let calm = run_world(&scenario.calm(), false).map_err(|findings| {
             failed(findings.into_iter().map(|it| format!("in fair weather: {it}")).collect())
         })?;
-        let differences = differences(&told, &calm);
+        let differences = differences(&world, &calm);
         if !differences.is_empty() {
             return Err(failed(differences));
         }
     }
-    Ok(Report::of(told, is_compared))
+    Ok(Report::of(world, is_compared))
 }
 
-fn tell(scenario: &Scenario, traced: bool) -> Result<Told, Vec<String>> {
+fn run_world(scenario: &Scenario, traced: bool) -> Result<WorldReport, Vec<String>> {
     match scenario.kind {
         Kind::Probe => world::run::<Probes>(scenario, traced),
         Kind::Prediction => world::run::<Predictions>(scenario, traced),
@@ -145,9 +145,9 @@ fn failure(seed: u64, arguments: String, findings: Vec<String>) -> Failure {
 }
 
 /// Returns how the outcomes of two runs differ.
-fn differences(told: &Told, calm: &Told) -> Vec<String> {
+fn differences(world: &WorldReport, calm: &WorldReport) -> Vec<String> {
     let mut found = Vec::new();
-    for (number, (outcome, calm)) in told.outcomes.iter().zip(&calm.outcomes).enumerate() {
+    for (number, (outcome, calm)) in world.outcomes.iter().zip(&calm.outcomes).enumerate() {
         let places = difference::places(outcome, calm);
         if !places.is_empty() {
             found.push(format!("debate {number} came to another outcome than in fair weather:"));
@@ -173,8 +173,8 @@ pub fn run_all(seeds: impl IntoIterator<Item = u64>) -> Report {
 }
 
 impl Report {
-    fn of(told: Told, is_compared: bool) -> Self {
-        let Told { kinds, causes, budgets, digest, events, lives, asked, .. } = told;
+    fn of(world: WorldReport, is_compared: bool) -> Self {
+        let WorldReport { kinds, causes, budgets, digest, events, lives, asked, .. } = world;
         let compared = u64::from(is_compared);
         Self { kinds, causes, budgets, digest, runs: 1, compared, events, lives, asked }
     }

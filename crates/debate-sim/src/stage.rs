@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 use crate::clock::Clock;
 use crate::ledger::Ledger;
 
-/// One life of one engine; what it writes and asks is told apart by this.
+/// One life of one engine; identifies what it writes and asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Writer(u32);
 
@@ -23,7 +23,7 @@ pub struct Stage {
     pub store: MemoryStore,
     /// The time.
     pub clock: Clock,
-    /// Told whenever something was stored.
+    /// Notified on every write to the store.
     pub moved: Notify,
     crashed: Notify,
     frozen: AtomicBool,

@@ -175,7 +175,7 @@ impl EventStore for FaultyStore {
             }
             Some(StoreFault::Unheard) => {
                 self.write(append).await?;
-                self.stage.say(|| format!("{:?} is not told that it wrote", self.writer));
+                self.stage.say(|| format!("{:?} gets no answer to its write", self.writer));
                 Err(failed())
             }
         }

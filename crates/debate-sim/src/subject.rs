@@ -49,7 +49,7 @@ pub trait Subject: 'static {
         Ok(())
     }
 
-    /// Takes out of a result whatever may differ between two runs that were told the same: times, spend, ids.
+    /// Removes from a result what may differ between two runs with the same answers: times, spend, ids.
     fn comparable(outcome: Value) -> Value;
 }
 

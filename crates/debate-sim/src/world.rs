@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use debate_core::envelope::Envelope;
 use debate_core::format::Format;
-use debate_core::id::{DebateId, Digest};
+use debate_core::id::{DebateId, Digest, Timestamp};
 use debate_core::limits::Limits;
 use debate_engine::{Engine, Prices, Settings, Tool};
 use debate_llm::ChatModel as _;
@@ -36,9 +36,9 @@ const DOWNTIME_MS: u64 = 300;
 /// Lives after which a world is given up: no scenario plans so many.
 const LIVES_MAX: u32 = 40;
 
-/// What a world came to.
+/// The report of a world that ran to its end.
 #[derive(Debug)]
-pub struct Told {
+pub struct WorldReport {
     /// The outcome of each debate, in the order of their numbers, without what may differ between runs.
     pub outcomes: Vec<Value>,
     /// Events of each kind.
@@ -86,7 +86,7 @@ pub struct Watched<F: Format> {
 ///
 /// # Errors
 /// What broke, one line each.
-pub fn run<S: Subject>(scenario: &Scenario, traced: bool) -> Result<Told, Vec<String>> {
+pub fn run<S: Subject>(scenario: &Scenario, traced: bool) -> Result<WorldReport, Vec<String>> {
     let clock = Clock::new(scenario.weather.has_ticks.then_some(scenario.seed));
     let stage = Stage::new(clock, traced);
     stage.say(|| format!("{scenario:#?}"));
@@ -94,7 +94,7 @@ pub fn run<S: Subject>(scenario: &Scenario, traced: bool) -> Result<Told, Vec<St
     let fates = Fates::new(scenario.weather.store.clone(), scenario.weather.crashes.clone(), slowness);
     let mut world = World::<S> { scenario, stage, fates, debates: open::<S>(scenario), lives: 0 };
     world.live_on()?;
-    world.tell()
+    world.report()
 }
 
 struct World<'a, S: Subject> {
@@ -218,7 +218,7 @@ impl<S: Subject> World<'_, S> {
         twice.map(|writers| format!("engines wrote by turns: {writers:?}"))
     }
 
-    fn tell(self) -> Result<Told, Vec<String>> {
+    fn report(self) -> Result<WorldReport, Vec<String>> {
         let mut outcomes = Vec::new();
         let mut findings = Vec::new();
         let mut heads = Vec::new();
@@ -244,7 +244,7 @@ impl<S: Subject> World<'_, S> {
         let (causes, budgets) = (ledger.causes().clone(), ledger.budgets().clone());
         let digest = Digest::of_parts(heads.iter().map(|head| head.0.as_slice()));
         let (lives, asked) = (self.lives, ledger.efforts().0);
-        Ok(Told { outcomes, kinds, causes, budgets, digest, events, lives, asked })
+        Ok(WorldReport { outcomes, kinds, causes, budgets, digest, events, lives, asked })
     }
 }
 
@@ -265,7 +265,7 @@ impl Tool for StagedTool {
         &Value::Null
     }
 
-    async fn run(&self, arguments: &str) -> Result<String, String> {
+    async fn run(&self, arguments: &str, _as_of: Timestamp) -> Result<String, String> {
         self.stage.alive().await;
         self.stage.ledger().ran(self.writer, self.name, arguments);
         sleep(Duration::from_millis(arguments.len() as u64 * 3)).await;
@@ -274,8 +274,8 @@ impl Tool for StagedTool {
     }
 }
 
-/// Returns whether nobody but the drivers themselves and their rival can have moved a claim. Who waits for a turn to
-/// drive takes the claim when the turn comes, whoever has driven in between.
+/// Returns whether only the drivers and their rival can have moved a claim. An engine that waits for its turn to drive
+/// takes the claim when its turn comes, whichever engine drove in between.
 fn is_plain_race(scenario: &Scenario) -> bool {
     scenario.weather.rival_after_ms.is_some()
         && scenario.driven_max >= scenario.debates

@@ -185,7 +185,7 @@ fn a_rejection_of_what_was_built_on_void_words_is_void_too() {
     table.answer(&again, 61).unwrap();
     let tally = table.begin("tally/1/chair");
     assert_eq!((tally.revision, table.causes("tally/1/chair")[1]), (2, Cause::Void));
-    assert!(!table.is_told_why("tally/1/chair"), "the reason was for an answer on other words");
+    assert!(!table.shows_rejection("tally/1/chair"), "the reason was for an answer on other words");
 }
 
 #[test]

@@ -1,6 +1,7 @@
-//! Appends to PostgreSQL, hash chain included, beside the bare insert of the same rows by the same client library: one
-//! statement and one connection for each stream, a position from a sequence, and nothing checked but the key. Both take
-//! turns in short slices of time and are compared slice by slice, so that whatever else the machine does hits both alike.
+//! Appends to PostgreSQL, hash chain included, compared with the bare insert of the same rows by the same client
+//! library: one statement and one connection per stream, a position from a sequence, and no check except the key. Both
+//! take turns in short slices of time and are compared slice by slice, so that other load on the machine affects both
+//! alike.
 //!
 //! A whole run in which a promise is missed ends with exit code 1; `--quick` only reports it.
 
@@ -51,7 +52,7 @@ struct Writer {
 }
 
 impl Writer {
-    /// Starts a stream that nobody has.
+    /// Starts a new stream.
     fn new() -> Self {
         static STREAMS: AtomicU64 = AtomicU64::new(1);
         // Spread as real ids are, so that the key's index is used as it would be.

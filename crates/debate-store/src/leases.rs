@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use crate::port::BoxError;
 
-/// A stream, leased to whoever has this value.
+/// A stream, leased to the owner of this value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Lease {
     /// The stream.
@@ -26,15 +26,15 @@ pub struct Lease {
 /// How a lease is given back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Release {
-    /// There is nothing left to do: nobody shall take it up.
+    /// No work is left; no holder may adopt the stream.
     Finished,
-    /// There is, and anybody may take it up at once.
+    /// Work is left; any holder may adopt the stream at once.
     HandedBack,
-    /// There is, but not for this holder: nobody has it, and nobody adopts it for [`LEFT_FOR`].
+    /// Work is left, but this holder cannot do it: the stream has no holder and cannot be adopted for [`LEFT_FOR`].
     Left,
 }
 
-/// How long nobody adopts what its holder could not do.
+/// How long a stream that its holder left cannot be adopted.
 pub const LEFT_FOR: Duration = Duration::from_secs(60);
 
 /// Leases could not be read or changed; whether they were changed is unknown.
@@ -56,7 +56,7 @@ pub trait Leases: Send + Sync + fmt::Debug {
         ttl: Duration,
     ) -> Result<Option<Lease>, LeaseError>;
 
-    /// Extends leases to `ttl` from now, and returns those that nobody else took since; the others are lost.
+    /// Extends leases to `ttl` from now, and returns those that no other holder took; the others are lost.
     ///
     /// # Errors
     /// When the leases cannot be reached.

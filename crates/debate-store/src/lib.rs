@@ -30,6 +30,6 @@ pub use list::{ListFilter, Listed};
 pub use memory::MemoryStore;
 pub use port::{BoxError, EventStore, Head, Position, ReadError, RedactError, RequestOwner};
 #[cfg(feature = "postgres")]
-pub use postgres::{ConnectError, Holder, Horizon, PostgresOptions, PostgresStore, ToldAddress};
+pub use postgres::{ConnectError, Holder, Horizon, MaskedAddress, PostgresOptions, PostgresStore};
 #[cfg(feature = "sqlite")]
 pub use sqlite::{CloseError, Durability, OpenError, SqliteOptions, SqliteStore};

@@ -1,4 +1,4 @@
-//! Which debates there are, told from their events.
+//! Lists of debates, derived from their events.
 
 use debate_core::envelope::Envelope;
 use debate_core::id::{Seq, Timestamp};

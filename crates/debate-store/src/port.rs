@@ -174,7 +174,7 @@ pub trait EventStore: Send + Sync + fmt::Debug {
     async fn wait_all(&self, after: Position) -> Result<Position, ReadError>;
 }
 
-/// The store could not be read. Several may have waited for the same reading; each is told.
+/// The store could not be read. Every caller that waited for the same read gets the error.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum ReadError {
     /// The backend failed; trying again may help.

@@ -28,7 +28,7 @@ use debate_core::envelope::{Envelope, StreamId};
 use debate_core::id::{Seq, Timestamp};
 use sqlx::postgres::{PgConnection, PgPool};
 
-pub use address::ToldAddress;
+pub use address::MaskedAddress;
 pub use feed::{Holder, Horizon};
 pub use open::ConnectError;
 

@@ -1,7 +1,7 @@
 //! A store in one SQLite file.
 //!
 //! One task owns the one connection that writes and commits whatever was queued while the disk was busy with the
-//! commit before; reads go through a pool beside it. Other processes may use the same file.
+//! commit before; reads use a separate pool. Other processes may use the same file.
 
 mod archive;
 mod commit;
@@ -136,7 +136,7 @@ impl SqliteStore {
         let wakes = Wakes::new(last);
         let poller =
             poll::spawn(readers.clone(), Arc::clone(&wakes), poll::Cursor::new(last), options.poll_interval);
-        let (jobs, _nobody_writes) = mpsc::channel(1);
+        let (jobs, _receiver) = mpsc::channel(1);
         Ok(Self { path, readers, jobs, wakes, poller, leases: FileLeases::new(Arc::new(lock), last) })
     }
 

@@ -25,7 +25,7 @@ type Waiters = Option<HashMap<StreamId, Waited>>;
 #[derive(Debug)]
 struct Waited {
     head: watch::Sender<Seq>,
-    /// Whether the store was looked at since the first of them began to wait; they were told of all that came after.
+    /// Whether the store was read since the first caller began to wait; callers were notified of everything after that.
     looked: Arc<OnceCell<()>>,
 }
 
@@ -45,7 +45,7 @@ impl Wakes {
         })
     }
 
-    /// Tells those who wait for these streams how far they are now.
+    /// Notifies callers that wait for these streams of their new heads.
     pub(crate) fn committed(&self, heads: &[(StreamId, Seq)], last: Position) {
         if let Some(streams) = &*self.streams() {
             for (stream, head) in heads {
@@ -84,7 +84,7 @@ impl Wakes {
         Ok(AllWait { wakes: Arc::clone(self), receiver })
     }
 
-    /// Returns a view of how many wait, for whoever polls on their behalf.
+    /// Returns a receiver of the number of waiting callers, for the task that polls on their behalf.
     pub(crate) fn waiting(&self) -> watch::Receiver<usize> {
         self.waiting.subscribe()
     }
@@ -124,8 +124,8 @@ pub(crate) struct StreamWait {
 }
 
 impl StreamWait {
-    /// Returns once the stream is known to be beyond `after`. One of those who wait looks where it stands, so that nothing
-    /// is missed that was written before; the others are told, as of all that is written from then on.
+    /// Returns once the stream is known to be beyond `after`. One of the waiting callers reads the head, so that no
+    /// event written before is missed; the others are notified of it, and of everything written from then on.
     pub(crate) async fn beyond(
         &mut self,
         after: Seq,
@@ -190,7 +190,7 @@ mod tests {
     const STREAM: StreamId = StreamId { kind: StreamKind::Debate, id: Uuid::nil() };
 
     #[tokio::test]
-    async fn of_all_who_wait_for_a_stream_one_looks_where_it_stands_and_all_are_told() {
+    async fn one_waiting_caller_reads_the_head_and_all_are_notified() {
         let wakes = Wakes::new(Position::START);
         let looks = watch::Sender::new(0);
         let look = || async {
@@ -209,15 +209,15 @@ mod tests {
             wakes.committed(&[(STREAM, Seq(3))], Position(3));
         });
         assert_eq!(waiting.await.0.unwrap(), Seq(3));
-        assert_eq!(*looks.borrow(), 1, "whoever comes later is told like the others");
+        assert_eq!(*looks.borrow(), 1, "a later caller is notified like the others");
 
         drop((waits, late));
         let seen = wakes.subscribe(STREAM).unwrap().beyond(Seq(1), look()).await;
-        assert_eq!((seen.unwrap(), *looks.borrow()), (Seq(2), 2), "while nobody waited nobody was told");
+        assert_eq!((seen.unwrap(), *looks.borrow()), (Seq(2), 2), "it is read again if no caller waited");
     }
 
     #[tokio::test]
-    async fn whoever_cannot_look_leaves_it_to_the_next() {
+    async fn after_a_failed_read_the_next_caller_reads_the_head() {
         let wakes = Wakes::new(Position::START);
         let mut waits = [(); 2].map(|()| wakes.subscribe(STREAM).unwrap());
         let failing = waits[0].beyond(Seq::START, async { Err(ReadError::Closed) }).await;

@@ -73,6 +73,8 @@ pub struct DebatePage {
     pub unpriced_models: Vec<String>,
     /// The calls whose answer was taken from a reply that its limit cut, in words (rule K18).
     pub cut: Vec<String>,
+    /// What prompts did not show whole, in a line (rule K20).
+    pub parts_cut: Option<String>,
     /// Whether any reply came from a simulated model.
     pub simulated: bool,
     /// Whether words of the debate were deleted.
@@ -197,6 +199,7 @@ impl DebatePage {
             models: debate.models().iter().cloned().collect(),
             unpriced_models: debate.unpriced_models().iter().cloned().collect(),
             cut: debate.calls_cut().iter().map(|call| asked(&call.to_string(), debate.format())).collect(),
+            parts_cut: debate.parts_cut_note(),
             simulated: debate.is_simulated(),
             redacted: debate.is_redacted(),
             confidence: debate.confidence(),
@@ -218,7 +221,7 @@ fn missing(completeness: &Completeness, format: &str) -> Vec<String> {
     }
 }
 
-/// Returns who speaks; nobody does once the outcome stands.
+/// Returns the attempts that are speaking; none once the debate has concluded.
 fn speaking(debate: &AnyDebate) -> Vec<AttemptRef> {
     if debate.conclusion().is_some() { Vec::new() } else { debate.open_attempts() }
 }

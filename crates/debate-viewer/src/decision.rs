@@ -324,13 +324,13 @@ mod tests {
     fn t10_who_was_silent_in_the_last_round_of_a_roundtable_is_left_open() {
         let result = |position: Value| json!({ "decision": { "position": position, "missing": ["ben"], "cautions": ["Two models are one."] } });
         let open = |result: Value| Decision::of("roundtable", &result, &Value::Null, None).open;
-        let told = ["ben was silent in the last round", "Two models are one."];
-        assert_eq!(open(result("Move.".into())), told);
-        assert_eq!(open(result(Value::Null)), told[1..], "before anything is decided nobody is missing");
+        let cautions = ["ben was silent in the last round", "Two models are one."];
+        assert_eq!(open(result("Move.".into())), cautions);
+        assert_eq!(open(result(Value::Null)), cautions[1..], "no role is missing before a decision");
     }
 
     #[test]
-    fn v4_who_lost_a_pair_disagreed_in_a_review_and_of_a_tie_nobody() {
+    fn v4_loser_of_a_pair_dissents_and_a_tie_has_no_dissenter() {
         let pair = |winner: &str| json!({ "role_a": "security", "role_b": "testing", "judgement": { "winner": winner, "summary": "So." } });
         let of = |debates: Value| Decision::of("review", &json!({ "debates": debates }), &Value::Null, None);
         let found = of(json!([pair("role_a"), pair("role_b"), pair("tie")]));

@@ -25,12 +25,12 @@ pub(crate) async fn follow(
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>> + Send + 'static>, Refused> {
     let watched = log_cache.engine().watch(debate, after, true).await?;
     // Only a stream that came to its end says so; one that broke off is taken up again by the page.
-    let told = watched.map(Some).chain(stream::once(async { None })).scan(false, |broken, item| {
+    let events = watched.map(Some).chain(stream::once(async { None })).scan(false, |broken, item| {
         let event = if *broken { None } else { Some(event(item, broken)) };
         async move { event }
     });
-    let told = told.take_until(closing.cancelled_owned()).map(Ok);
-    Ok(Sse::new(told).keep_alive(KeepAlive::new().interval(HEARTBEAT)))
+    let events = events.take_until(closing.cancelled_owned()).map(Ok);
+    Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(HEARTBEAT)))
 }
 
 fn event(item: Option<Result<Watched, WatchError>>, broken: &mut bool) -> Event {
@@ -84,8 +84,8 @@ mod tests {
     fn causes_inside_the_house_are_in_no_stream_of_the_page() {
         let cause = std::io::Error::other("password sesame at /srv");
         let mut is_broken = false;
-        let told = event(Some(Err(WatchError::Read(ReadError::backend(cause)))), &mut is_broken);
-        let told = format!("{told:?}");
-        assert!(is_broken && told.contains("cannot be read just now") && !told.contains("sesame"), "{told}");
+        let sent = event(Some(Err(WatchError::Read(ReadError::backend(cause)))), &mut is_broken);
+        let sent = format!("{sent:?}");
+        assert!(is_broken && sent.contains("cannot be read just now") && !sent.contains("sesame"), "{sent}");
     }
 }

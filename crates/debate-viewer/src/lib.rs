@@ -5,7 +5,6 @@
 //! It changes no debate, and who looks costs a debate nothing: a page reads the store.
 
 mod assets;
-mod beside;
 pub mod calibration;
 mod calls;
 mod debate_page;
@@ -20,6 +19,7 @@ mod proof;
 mod refused;
 mod report;
 mod routes;
+mod run_blocking;
 mod said;
 pub mod wording;
 

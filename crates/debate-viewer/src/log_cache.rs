@@ -8,9 +8,9 @@ use debate_core::id::{DebateId, Seq};
 use debate_core::record::Body as _;
 use debate_engine::{Engine, LoadError, Tenant};
 
-use crate::beside::beside;
 use crate::log::Log;
 use crate::refused::Refused;
+use crate::run_blocking::run_blocking;
 
 /// The most logs kept.
 const LOGS_MAX: usize = 32;
@@ -24,7 +24,7 @@ const PAGE: u32 = 1_000;
 pub(crate) struct LogCache {
     engine: Engine,
     logs: Arc<Mutex<Vec<Arc<Log>>>>,
-    /// The most bytes kept beside the latest.
+    /// The most bytes kept in addition to the latest log.
     bytes_max: usize,
 }
 
@@ -119,12 +119,12 @@ fn grown(log: &Log, events: Vec<Envelope>) -> Result<Log, debate_core::formats::
     Ok(log)
 }
 
-/// Folds a log, beside other work.
+/// Folds a log on a blocking thread.
 async fn fold(
     debate: DebateId,
     work: impl FnOnce() -> Result<Log, debate_core::formats::any::AnyReplayError> + Send + 'static,
 ) -> Result<Arc<Log>, Refused> {
-    beside(work).await?.map(Arc::new).map_err(|error| Refused::of_replay(debate, &error))
+    run_blocking(work).await?.map(Arc::new).map_err(|error| Refused::of_replay(debate, &error))
 }
 
 /// Returns the event that is meant where none, or one behind the last, may be named.
@@ -191,7 +191,7 @@ pub(crate) mod tests {
         let latest = log_cache.known(last.unwrap()).unwrap();
         log_cache.bytes_max = 2 * latest.bytes();
         log_cache.keep(&latest);
-        assert_eq!(looked_at(&log_cache), (3, last), "two have room beside the latest");
+        assert_eq!(looked_at(&log_cache), (3, last), "two other logs fit");
         log_cache.bytes_max = latest.bytes();
         log_cache.keep(&latest);
         assert_eq!(looked_at(&log_cache), (2, last));
@@ -201,12 +201,12 @@ pub(crate) mod tests {
         assert_eq!(
             looked_at(&log_cache),
             (3, Some(longer.id())),
-            "two have room beside the latest, however long"
+            "two other logs fit, however long the latest is"
         );
     }
 
     #[test]
-    fn no_more_than_32_logs_are_kept_and_128_mib_of_them_beside_the_latest() {
+    fn cache_keeps_32_logs_and_128_mib_plus_the_latest() {
         let half = 64 * 1024 * 1024;
         for (logs, wanted) in [
             (&[][..], 0),

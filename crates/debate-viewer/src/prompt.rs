@@ -21,8 +21,9 @@ pub struct PromptShown {
     pub agrees: bool,
     /// How the two compare, by name.
     pub finding: &'static str,
-    /// The same in words.
-    pub told: String,
+    /// The same as a sentence.
+    #[serde(rename = "told")]
+    pub summary: String,
     /// What is rendered now; null where nothing is.
     pub rendered: Option<Rendered>,
 }
@@ -69,7 +70,7 @@ impl PromptShown {
             output_tokens_max: prompt.output_tokens_max,
             web_search: prompt.web_search,
         });
-        let (agrees, name, told) = (finding == Finding::Agrees, finding.as_str(), finding.to_string());
-        Ok(Self { seq: seq.0, sent, agrees, finding: name, told, rendered })
+        let (agrees, name, summary) = (finding == Finding::Agrees, finding.as_str(), finding.to_string());
+        Ok(Self { seq: seq.0, sent, agrees, finding: name, summary, rendered })
     }
 }

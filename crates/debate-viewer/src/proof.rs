@@ -10,9 +10,9 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde::Serialize;
 
-use crate::beside::beside;
 use crate::log_cache::LogCache;
 use crate::refused::Refused;
+use crate::run_blocking::run_blocking;
 
 /// The result of a check (rules K4, K15).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -68,7 +68,7 @@ pub(crate) async fn bundle(log_cache: &LogCache, debate: DebateId) -> Result<Vec
     if streams.iter().any(|(_, events)| events.is_empty()) {
         return Err(Refused::NotFound(debate));
     }
-    beside(move || write(&streams)).await?.map_err(|error| Refused::defect(&error))
+    run_blocking(move || write(&streams)).await?.map_err(|error| Refused::defect(&error))
 }
 
 fn write(streams: &[(Line, Vec<Envelope>)]) -> io::Result<Vec<u8>> {

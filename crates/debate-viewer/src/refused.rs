@@ -1,4 +1,4 @@
-//! What the page is told when something cannot be shown. Internal causes are logged here and never sent.
+//! Errors that the page gets when something cannot be shown. Internal causes are logged here and never sent.
 
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};

@@ -19,7 +19,6 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::assets::{self, guards};
-use crate::beside::beside;
 use crate::calibration::{self, Cases};
 use crate::calls::{CALLS_MAX, calls};
 use crate::debate_page::DebatePage;
@@ -31,6 +30,7 @@ use crate::log_cache::{LogCache, moment};
 use crate::prompt::PromptShown;
 use crate::proof::{bundle, verification};
 use crate::refused::Refused;
+use crate::run_blocking::run_blocking;
 
 /// The routes of the viewer.
 #[derive(Debug, Clone)]
@@ -119,18 +119,18 @@ impl FromRequestParts<Looking> for Reached {
 
 async fn page(Reached { log, place }: Reached) -> Result<Response, Refused> {
     let (debate, seq) = (log.id(), moment(&log, place.at)?);
-    let page = beside(move || DebatePage::of(&log, seq)).await?;
+    let page = run_blocking(move || DebatePage::of(&log, seq)).await?;
     Ok(json(&page.map_err(|error| Refused::of_replay(debate, &error))?))
 }
 
 async fn event_page(Reached { log, place }: Reached) -> Result<Response, Refused> {
     let limit = place.limit.unwrap_or(EVENTS_MAX);
-    Ok(json(&beside(move || events(&log, Seq(place.after), limit)).await?))
+    Ok(json(&run_blocking(move || events(&log, Seq(place.after), limit)).await?))
 }
 
 async fn call_page(Reached { log, place }: Reached) -> Result<Response, Refused> {
     let limit = place.limit.unwrap_or(CALLS_MAX);
-    Ok(json(&beside(move || calls(&log, Seq(place.after), limit)).await?))
+    Ok(json(&run_blocking(move || calls(&log, Seq(place.after), limit)).await?))
 }
 
 async fn prompted(
@@ -145,7 +145,7 @@ async fn prompted(
     })?;
     let log = looking.log_cache.log(debate).await?;
     let (seq, engine) = (moment(&log, Some(seq))?, looking.log_cache.engine().clone());
-    let prompt = beside(move || PromptShown::of(&engine, &log, seq)).await?;
+    let prompt = run_blocking(move || PromptShown::of(&engine, &log, seq)).await?;
     Ok(json(&prompt.map_err(|error| Refused::of_prompt(debate, error))?))
 }
 
@@ -190,8 +190,8 @@ async fn followed(
             return Err(Refused::Field { field: "Last-Event-ID", reason });
         }
     };
-    let told = follow(&looking.log_cache, debate, Seq(after), looking.closing).await?;
-    Ok((Extension(Resumable), guards(), told).into_response())
+    let stream = follow(&looking.log_cache, debate, Seq(after), looking.closing).await?;
+    Ok((Extension(Resumable), guards(), stream).into_response())
 }
 
 /// What the calibration is asked of.
@@ -218,7 +218,7 @@ async fn calibrated(
     let engine = looking.log_cache.engine();
     let resolved = calibration::resolved(engine, Some(&tenant.0)).await?;
     let record = looking.cases.track_record(engine, resolved).await?;
-    Ok(json(&beside(move || record.report(source, !counted.complete)).await?))
+    Ok(json(&run_blocking(move || record.report(source, !counted.complete)).await?))
 }
 
 async fn difference(
@@ -229,7 +229,7 @@ async fn difference(
     let (Pair { a, b }, log_cache) = (asked(pair)?, &looking.log_cache);
     let a = log_cache.log(log_cache.reach(&tenant, &a).await?).await?;
     let b = log_cache.log(log_cache.reach(&tenant, &b).await?).await?;
-    let found = beside(move || diff::first_difference(&whole(&a), &whole(&b))).await?;
+    let found = run_blocking(move || diff::first_difference(&whole(&a), &whole(&b))).await?;
     Ok(json(&json!({ "difference": found })))
 }
 

@@ -1,4 +1,4 @@
-//! What was said in a debate of any format: the facts of its log, each beside the question that brought it.
+//! What was said in a debate of any format: the facts of its log, each with the call that it answers.
 
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ pub(crate) fn said(events: &[Arc<Envelope>]) -> Vec<Said> {
     let mut answered: Option<Want> = None;
     for event in events {
         if is_fact(&event.kind) {
-            // What has no words nobody said; it follows from what was said before.
+            // A fact without text follows from earlier facts; it answers no call.
             let of = answered.as_ref().filter(|_| event.prose_digest.is_some());
             said.push((of.cloned(), entry(event, of)));
             continue;

@@ -57,7 +57,7 @@ pub(crate) fn stopped(format: &str, fired: &StopRuleFired) -> String {
 }
 
 /// Returns who is asked for what by a call such as `argue/1/optimist`, as the page says it: `optimist, round 1, argue`.
-/// Whatever is no call is told as it is.
+/// A text that is not a call is returned unchanged.
 pub(crate) fn asked(call: &str, format: &str) -> String {
     let Ok(CallKey { kind, round, role, pass }) = call.parse() else { return call.to_owned() };
     let of = if format == Review::NAME { "pair" } else { "round" };
@@ -65,7 +65,7 @@ pub(crate) fn asked(call: &str, format: &str) -> String {
     format!("{role}, {of} {round}, {}{pass}", kind.replace('_', " "))
 }
 
-/// Returns what was spent; what has no price is never told as free.
+/// Returns what was spent; a model without a price is never shown as free.
 pub(crate) fn spent(spend: &Spend) -> String {
     let more = |complete: bool| if complete { "" } else { " or more" };
     let (input, output) = (spend.known.input, spend.known.output);
@@ -97,20 +97,20 @@ pub fn dollars(micros: u64) -> String {
 #[must_use]
 pub fn thousands(number: u64) -> String {
     let digits = number.to_string();
-    let mut told = String::new();
+    let mut text = String::new();
     for (place, digit) in digits.chars().enumerate() {
         if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            told.push(',');
+            text.push(',');
         }
-        told.push(digit);
+        text.push(digit);
     }
-    told
+    text
 }
 
 /// Returns a number with at most four places.
 fn short(number: f64) -> String {
-    let told = format!("{number:.4}");
-    told.trim_end_matches('0').trim_end_matches('.').to_owned()
+    let text = format!("{number:.4}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 #[cfg(test)]
@@ -122,10 +122,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_is_asked_for_what_is_told_in_words_and_what_is_no_call_as_it_is() {
-        let told = ["argue/1/optimist", "cross_examine/2/judge/2", "skill/judging", "historian"];
+    fn calls_are_worded_and_other_texts_are_unchanged() {
+        let calls = ["argue/1/optimist", "cross_examine/2/judge/2", "skill/judging", "historian"];
         assert_eq!(
-            told.map(|call| asked(call, "prediction")),
+            calls.map(|call| asked(call, "prediction")),
             [
                 "optimist, round 1, argue",
                 "judge, round 2, cross examine, pass 2",
@@ -138,9 +138,9 @@ mod tests {
 
     #[test]
     fn what_is_nearly_nothing_or_all_is_not_rounded_to_it() {
-        let told = [0.0, 0.0004, 0.0005, 0.5, 0.9996, 1.0].map(percent);
+        let shown = [0.0, 0.0004, 0.0005, 0.5, 0.9996, 1.0].map(percent);
         assert_eq!(
-            told,
+            shown,
             ["0.0\u{a0}%", "<0.1\u{a0}%", "0.1\u{a0}%", "50.0\u{a0}%", ">99.9\u{a0}%", "100.0\u{a0}%"]
         );
     }
@@ -156,8 +156,8 @@ mod tests {
             closing: false,
         };
         let calls = fired(StopRule::Budget, Some(Budget::InputTokens), 1_200.0, 1_000.0);
-        let told = stopped("prediction", &calls);
-        assert_eq!(told, "A budget was used up. (input tokens) 1200 against a limit of 1000.");
+        let text = stopped("prediction", &calls);
+        assert_eq!(text, "A budget was used up. (input tokens) 1200 against a limit of 1000.");
         let agree = fired(StopRule::Consensus, None, 0.95, 0.9);
         assert_eq!(stopped("roundtable", &agree), "The participants agree. 0.95 against a limit of 0.9.");
         assert_eq!(
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn millionths_are_told_as_dollars() {
+    fn millionths_are_shown_as_dollars() {
         for (micros, want) in
             [(0, "$0.00"), (1, "$0.000001"), (23_400, "$0.0234"), (500_000, "$0.50"), (12_000_000, "$12.00")]
         {

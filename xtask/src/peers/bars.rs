@@ -52,7 +52,7 @@ pub(crate) fn broken(bars: &[Bar], promised: &[&'static str]) -> Vec<String> {
     failed.chain(missing.map(|name| format!("{name} was not measured"))).collect()
 }
 
-/// Returns every ratio that can be told from these peers; where ours is among them, it flies a few times more.
+/// Returns every ratio that these peers allow; if ours is among them, runs it a few more times.
 pub(crate) fn check(
     server: &ModelServer,
     started: &[Started],
@@ -193,8 +193,8 @@ mod tests {
     fn a_promise_is_broken_where_its_bar_fails_or_is_missing() {
         let bar = |name, value| Bar { name, value, spread: None, bound: Bound::AtMost(2.0) };
         assert!(broken(&[bar("a", 2.0), bar("b", 1.0)], &["a", "b"]).is_empty());
-        let told = broken(&[bar("a", 2.1)], &["a", "b"]);
-        assert_eq!(told, ["a does not hold", "b was not measured"]);
+        let why = broken(&[bar("a", 2.1)], &["a", "b"]);
+        assert_eq!(why, ["a does not hold", "b was not measured"]);
     }
 
     #[test]

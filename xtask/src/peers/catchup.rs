@@ -1,4 +1,4 @@
-//! The libraries that the bench `catchup` runs beside our log: building and installing them.
+//! Builds and installs the libraries that the bench `catchup` compares with our log.
 
 use std::path::Path;
 

@@ -52,23 +52,65 @@ const SQL_PUT_TOGETHER: [&str; 3] =
     [concat!("Assert", "SqlSafe"), concat!("Query", "Builder"), concat!("le", "ak(")];
 const SQL_REPEATED: &str = "crates/debate-store/src/sqlite/commit.rs";
 
-/// Words that pages for readers avoid (CONTRIBUTING.md, glossary), one in each line.
+/// Words that pages and Rust sources avoid (CONTRIBUTING.md, glossary), one in each line.
 const AVOIDED: &str = include_str!("../../avoided_words.txt");
 
 /// Pages that programs write, or that keep measurements as they were noted.
-const PAGES_AS_NOTED: [&str; 4] =
-    ["docs/api.md", "docs/benchmarks.md", "docs/real-models.md", "CHANGELOG.md"];
+const PAGES_AS_NOTED: [&str; 3] = ["docs/benchmarks.md", "docs/real-models.md", "CHANGELOG.md"];
 
-/// Returns the words of a line of a page that readers stumble over; code and tables of words are left out.
-fn avoided(path: &str, line: &str) -> Vec<&'static str> {
+/// Rust sources that may use these words, each by the start of its path.
+const SOURCES_AS_SAID: [&str; 3] = [
+    // This check and its tests.
+    "xtask/src/tidy/",
+    // Templates of prompts: models read them.
+    "crates/debate-prompts/templates/",
+    // Replies of the simulated model.
+    "crates/debate-llm/src/simulated/debater",
+];
+
+/// Texts in Rust sources that keep such a word, each with the start of the path of its sources.
+const TEXTS_AS_SAID: [(&str, &str); 9] = [
+    // The task of a new poll and of the first response, which models read.
+    ("crates/debate-prompts/src/roundtable.rs", "nobody's answer and nobody sees yours before all"),
+    ("crates/debate-prompts/src/roundtable.rs", "Nobody has spoken yet: take your own position."),
+    // Rules of a roundtable, which models read.
+    ("crates/debate-prompts/src/roundtable/", "that nobody has said yet"),
+    // The first line of simulated search results, which models read.
+    ("crates/debate-cli/", "(simulated) Nobody searched"),
+    // A field of an event and the reason for a void result, which stored logs contain.
+    ("crates/debate-core/src/formats/investigation/", "violations_told"),
+    ("crates/debate-core/src/formats/investigation/", "nobody reported on any of"),
+    // A JSON field of a prompt, which clients read.
+    ("crates/debate-viewer/", "\"told\""),
+    // A user of Unix systems.
+    ("crates/debate-postgres-fixture/src/", "\"nobody\""),
+    ("crates/debate-postgres-fixture/src/", "`nobody`"),
+];
+
+/// Returns the words of a line of a page or a Rust source that readers stumble over. In pages, code and tables of
+/// words are left out.
+fn avoided(source: &Source, line: &str) -> Vec<&'static str> {
+    let path = source.path.as_str();
+    if source.is_rust() {
+        if SOURCES_AS_SAID.iter().any(|start| path.starts_with(start)) {
+            return Vec::new();
+        }
+        let of_path = TEXTS_AS_SAID.iter().filter(|(start, _)| path.starts_with(start));
+        let text = of_path.fold(line.to_owned(), |line, (_, text)| line.replace(text, " "));
+        return avoided_in(&[text.as_str()]);
+    }
     let is_page = path.ends_with(".md") && (path.starts_with("docs/") || !path.contains('/'));
     if !is_page || PAGES_AS_NOTED.contains(&path) || (path == "CONTRIBUTING.md" && line.starts_with('|')) {
         return Vec::new();
     }
-    let text: Vec<&str> = line.split('`').step_by(2).collect();
+    avoided_in(&line.split('`').step_by(2).collect::<Vec<_>>())
+}
+
+/// Returns the avoided words in texts. A word ends at every character that is not alphanumeric.
+fn avoided_in(texts: &[&str]) -> Vec<&'static str> {
     let has = |word: &&str| {
-        let words = text.iter().flat_map(|text| text.split(|char: char| !char.is_alphanumeric()));
-        words.into_iter().any(|found| found.eq_ignore_ascii_case(word))
+        let mut words = texts.iter().flat_map(|text| text.split(|char: char| !char.is_alphanumeric()));
+        words.any(|found| found.eq_ignore_ascii_case(word))
     };
     AVOIDED.lines().filter(has).collect()
 }
@@ -89,8 +131,9 @@ pub(crate) fn violations(source: &Source) -> Vec<Violation> {
         if let Some(folder) = machine_path(line) {
             found(format!("`{folder}` is a folder of one machine"));
         }
-        for word in avoided(&source.path, line) {
-            found(format!("`{word}` is a word that pages avoid: say it as the field does"));
+        for word in avoided(source, line) {
+            let is = if source.is_rust() { "is a word to avoid" } else { "is a word that pages avoid" };
+            found(format!("`{word}` {is}: say it as the field does"));
         }
         let code = line.trim_start();
         if !source.is_rust() || code.starts_with("//") {
@@ -162,6 +205,30 @@ mod tests {
         assert_eq!(check("SECURITY.md", "It is told, beside others").len(), 2);
         for path in ["docs/benchmarks.md", "crates/debate-client/README.md", "docs/verify_bundle.py"] {
             assert!(check(path, "told").is_empty(), "{path}");
+        }
+    }
+
+    #[test]
+    fn sources_avoid_the_words_of_the_list() {
+        let path = "crates/debate-core/src/plan.rs";
+        let found = check(path, "fn a() {}\n\n/// It is told.\n");
+        assert_eq!(found, [format!("{path}:3: `told` is a word to avoid: say it as the field does")]);
+        let lines = ["// Whoever", "//! `keyring`", "a(\"no tenure\");", "let told_once = 1;", "mod beside;"];
+        for line in lines {
+            for path in [path, "crates/debate-cli/tests/cli/main.rs", "benches/benches/log.rs"] {
+                assert_eq!(check(path, line).len(), 1, "{path} {line}");
+            }
+        }
+        assert_eq!(check(path, "/// Nobody is `told`.").len(), 2);
+        assert!(check(path, "/// Untold besides; ToldOnce, retold").is_empty());
+        for start in SOURCES_AS_SAID {
+            assert!(check(&format!("{start}/a.rs"), "// told").is_empty(), "{start}");
+        }
+        for (start, text) in TEXTS_AS_SAID {
+            let path = if start.ends_with(".rs") { start.to_owned() } else { format!("{start}a.rs") };
+            assert!(check(&path, &format!("a({text});")).is_empty(), "{path} {text}");
+            assert_eq!(check(&path, &format!("a({text}); // told")).len(), 1, "{path} {text}");
+            assert!(!check("benches/benches/log.rs", text).is_empty(), "{text}");
         }
     }
 

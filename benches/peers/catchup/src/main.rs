@@ -1,5 +1,5 @@
 //! disintegrate-postgres as the writer or the reader of the catch-up bench: `prepare URL`, `write URL WRITER EVENTS MS` or
-//! `read URL AFTER`. What is printed and why is told in `crates/debate-store/benches/catchup/peer.rs`.
+//! `read URL AFTER`. `crates/debate-store/benches/catchup/peer.rs` describes the output.
 
 use std::env;
 use std::io::Write as _;

@@ -1,5 +1,5 @@
 //! A log as the engine writes it, without the engine: the rows of one recorded debate, written again for every other, with
-//! the engine's schema and durability. Whoever waits shares a commit.
+//! the engine's schema and durability. Appends that wait share a commit.
 
 use std::fs;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! What a peer is told on its command line, the same for all peers in all languages.
+//! The command-line arguments of a peer, the same for all peers in all languages.
 
 use std::path::PathBuf;
 

@@ -75,7 +75,7 @@ async fn serve(pieces: usize) -> Result<()> {
         let server = Rc::clone(&server);
         spawn_local(async move {
             let service = service_fn(|request| async { Ok::<_, Infallible>(server.answer(request).await) });
-            // Whoever hangs up in the middle is seen in the counts.
+            // A client that disconnects early shows up in the counts.
             let _hung_up = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
         });
     }

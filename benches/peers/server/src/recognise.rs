@@ -1,4 +1,4 @@
-//! Which call of which debate a request is, told from the words of its prompt.
+//! Recognizes from the text of a prompt which call of which debate a request is.
 
 use memchr::memmem;
 use peer_harness::{Call, ROLES, ROUNDS};
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_told_from_the_words_of_its_prompt() {
+    fn call_is_recognized_from_the_text_of_its_prompt() {
         let asked = "<question>Debate 000017: Will it?</question>";
         check(&format!("{asked} Role: judge. Phase: closing, round 3 of 3."), Some((17, Call::Argue(2, 4))));
         check(
@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn what_is_no_prompt_of_a_debate_is_not_recognised() {
         check("Role: judge. Phase: closing, round 3 of 3.", None);
-        check("Debate 000017: Will it? Role: nobody. Phase: closing, round 3 of 3.", None);
+        check("Debate 000017: Will it? Role: unknown. Phase: closing, round 3 of 3.", None);
         check("Debate 000017: Will it? Role: judge. Phase: closing, round 4 of 3.", None);
         check("Debate 17", None);
     }

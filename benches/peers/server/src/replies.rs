@@ -40,7 +40,7 @@ impl Replies {
         Self { model, entries: std::array::from_fn(|_| OnceLock::new()), pieces }
     }
 
-    /// Returns the reply to a call, made up from the request of whoever asks first.
+    /// Returns the reply to a call, generated from the first request for it.
     ///
     /// # Errors
     ///
@@ -92,7 +92,7 @@ impl Replies {
     }
 }
 
-/// Puts the argument's name at its beginning, so that who scores it can be told from the prompt.
+/// Puts the argument's name at its beginning, so that the prompt shows which argument is scored.
 fn named(reply: &str, call: Call) -> Result<String> {
     let mut reply: Value = serde_json::from_str(reply).context("the model's argument is not JSON")?;
     let words = reply["argument"].as_str().context("the model's argument has no words")?;

@@ -76,7 +76,7 @@ class Seen:
         )
 
     def take(self, response: wire.WatchDebateResponse) -> bool:
-        """Takes a message in; returns whether it is for whoever watches."""
+        """Takes a message in; returns whether the subscriber gets it."""
         kind = response.WhichOneof("item")
         if kind == "event":
             if response.event.seq <= self.last_seq:

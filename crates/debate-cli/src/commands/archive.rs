@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use clap::builder::FalseyValueParser;
 use debate_core::codec;
 use debate_core::counted::counted;
 use debate_core::envelope::StreamId;
@@ -24,7 +23,7 @@ use crate::proof::archive::{bundle_name, bundle_path};
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
-/// Move finished debates out of the store, each into a bundle of its own
+/// Move finished debates out of the store into bundles
 ///
 /// A debate's bundle is written, read back and verified; only then its events leave the store, which keeps that it is
 /// archived, where, and how it ended. `debate restore` brings it back to the byte. Debates that have not concluded stay,
@@ -41,7 +40,7 @@ pub(crate) struct Archive {
     ids: Vec<DebateRef>,
 
     /// Every debate that concluded more than so many days ago
-    #[arg(long, env = "DEBATE_OLDER_THAN", value_name = "DAYS", value_parser = clap::value_parser!(u32).range(0..=36_500))]
+    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(0..=36_500))]
     older_than: Option<u32>,
 
     /// Folder of the archive; it is made where there is none
@@ -49,7 +48,7 @@ pub(crate) struct Archive {
     to: PathBuf,
 
     /// Print one JSON object in each line
-    #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     json: bool,
 }
 

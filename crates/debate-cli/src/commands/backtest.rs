@@ -7,7 +7,6 @@ mod report;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use clap::builder::FalseyValueParser;
 use debate_core::formats::accept::AcceptedRequest;
 use debate_core::formats::prediction::backtest::{Question, Questions, read};
 use debate_core::request::Violations;
@@ -29,11 +28,11 @@ use crate::prices;
 use crate::private_file;
 use crate::terminal::Terminal;
 
-/// Hold debates on questions whose answers are known, and show how good their forecasts were
+/// Hold debates on questions with known answers and score them
 ///
 /// First says what that will take: calls, tokens, money where --prices names the model, time. A model that is not
-/// simulated is asked with --yes alone. What happened, and what a market had thought, is recorded when a debate has
-/// concluded; nobody in it is told. The same command again goes on where it was cut: what has concluded is not held
+/// simulated is asked with --yes alone. The known answer and the market's forecast are recorded after a debate has
+/// concluded, so no role sees them. The same command again goes on where it was cut: what has concluded is not held
 /// anew. Another model, other rounds or another --run make debates of their own.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -51,17 +50,16 @@ pub(crate) struct Backtest {
     file: PathBuf,
 
     /// Hold so many at most, the first ones
-    #[arg(long, env = "DEBATE_LIMIT", value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
     limit: Option<u32>,
 
     /// How many rounds each debate has [default: 3]
-    #[arg(long, env = "DEBATE_ROUNDS", value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=10))]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=10))]
     rounds: Option<u32>,
 
     /// How many debates are held at once
     #[arg(
         long,
-        env = "DEBATE_PARALLEL",
         value_name = "NUMBER",
         default_value_t = 10,
         value_parser = clap::value_parser!(u16).range(1..=1_000)
@@ -69,34 +67,34 @@ pub(crate) struct Backtest {
     parallel: u16,
 
     /// Name of this run: the same questions under another name are debated anew
-    #[arg(long, env = "DEBATE_RUN", value_name = "NAME", default_value = "")]
+    #[arg(long, value_name = "NAME", default_value = "")]
     run: String,
 
     #[command(flatten)]
     asking: Asking,
 
     /// Ask a model that is not simulated, at the cost that was estimated
-    #[arg(long, short, env = "DEBATE_YES", value_parser = FalseyValueParser::new())]
+    #[arg(long, short)]
     yes: bool,
 
     /// The median latency of a call that is reckoned with, such as 800ms [default: 5s, or the simulated model's own]
-    #[arg(long, env = "DEBATE_MEDIAN", value_name = "TIME")]
+    #[arg(long, value_name = "TIME")]
     median: Option<String>,
 
     /// Its spread: the standard deviation of the latency's logarithm, from 0 to 3 [default: 0.5]
-    #[arg(long, env = "DEBATE_SIGMA", value_name = "NUMBER", allow_hyphen_values = true)]
+    #[arg(long, value_name = "NUMBER", allow_hyphen_values = true)]
     sigma: Option<String>,
 
     /// Write all that was found to this file, as JSON
-    #[arg(long, short, env = "DEBATE_OUTPUT", value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 
     /// Print all that was found as one JSON object
-    #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     json: bool,
 
     /// Show no progress
-    #[arg(long, short, env = "DEBATE_QUIET", value_parser = FalseyValueParser::new())]
+    #[arg(long, short)]
     quiet: bool,
 }
 
@@ -117,7 +115,7 @@ impl Backtest {
         if !plan.to_do().is_empty() && !app.is_simulated && !self.yes {
             app.close().await;
             let model = one_line(app.engine.model_name());
-            return Err(Failure::bad_input(format!("nobody was asked yet; --yes asks {model}")));
+            return Err(Failure::bad_input(format!("refusing to call {model} without --yes")));
         }
         let progress = Progress::begin(self.quiet, plan.to_do().len(), Terminal::stderr(options.ascii))?;
         let held = plan.hold(&app.engine, usize::from(self.parallel), &progress).await;

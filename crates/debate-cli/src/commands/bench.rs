@@ -9,7 +9,7 @@ use clap::Subcommand;
 use crate::args::Options;
 use crate::exit::End;
 
-/// Find out what settings would bring, before you pay
+/// Predict latency and results under other settings
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

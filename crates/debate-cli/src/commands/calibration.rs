@@ -1,6 +1,6 @@
 //! `debate calibration`: how good the forecasts of all resolved debates were.
 
-use clap::builder::{FalseyValueParser, PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use debate_core::formats::prediction::track_record::{
     CalibrationReport, Comparison, Finding, ForecastReport, Forecaster, Group, QUESTIONS_MIN, Source, Step,
 };
@@ -16,7 +16,7 @@ use crate::page::{Column, Page};
 use crate::plain::one_line;
 use crate::terminal::Terminal;
 
-/// Show how good the forecasts of all resolved debates were
+/// Show how good the forecasts of resolved debates were
 ///
 /// Computed from the logs: mean Brier and log scores (losses: smaller is better) of the debates, of judges, of the
 /// consensus, of the blind openings and of every role, and what they are made of; what the debates gained over each of
@@ -28,15 +28,15 @@ Examples:
   debate calibration --json | jq '.comparisons[] | select(.of == \"blind\")'")]
 pub(crate) struct Calibration {
     /// Count real or simulated debates [default: real, or simulated where there are no others]
-    #[arg(long, env = "DEBATE_SOURCE", value_name = "SOURCE", value_parser = source())]
+    #[arg(long, value_name = "SOURCE", value_parser = source())]
     source: Option<Source>,
 
     /// Leave partial debates out: of those some arguments, scores or the synthesis are missing
-    #[arg(long, env = "DEBATE_COMPLETE", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     complete: bool,
 
     /// Print the report as JSON
-    #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     json: bool,
 }
 
@@ -143,7 +143,7 @@ fn losses(page: &mut Page, forecasts: &[ForecastReport]) {
     parts(page, forecasts);
 }
 
-/// Shows what losses are made of: over questions with two outcomes alone, so their mean stands beside the terms.
+/// Shows the terms of the losses. They cover only questions with two outcomes, so the table also has their mean.
 fn parts(page: &mut Page, forecasts: &[ForecastReport]) {
     page.heading(
         "Brier over questions with two outcomes = reliability - resolution + uncertainty + within bins",
@@ -195,7 +195,7 @@ fn gains(page: &mut Page, comparisons: &[Comparison]) {
     page.heading("What the debates gained over others in the same questions, with 95 % intervals");
     let rows = comparisons.iter().map(|found| {
         let (brier, bits) = (interval(found.brier.as_ref(), 4), interval(found.log_bits.as_ref(), 3));
-        vec![name(&found.over), brier, bits, told(found.finding).to_owned(), found.questions.to_string()]
+        vec![name(&found.over), brier, bits, finding_label(found.finding).to_owned(), found.questions.to_string()]
     });
     let head = [
         ("over", Column::Left),
@@ -205,15 +205,15 @@ fn gains(page: &mut Page, comparisons: &[Comparison]) {
         ("questions", NUMBER),
     ];
     page.table(2, &head, &rows.collect::<Vec<_>>());
-    page.line(&format!("  of fewer than {QUESTIONS_MIN} different questions nothing is told"));
+    page.line(&format!("  comparisons need at least {QUESTIONS_MIN} different questions"));
 }
 
-fn told(finding: Finding) -> &'static str {
+fn finding_label(finding: Finding) -> &'static str {
     match finding {
         Finding::TooFew => "too few to tell",
         Finding::Better => "better",
         Finding::Worse => "worse",
-        Finding::Undecided => "not to be told apart",
+        Finding::Undecided => "not distinguishable",
     }
 }
 
@@ -239,8 +239,8 @@ fn groups(page: &mut Page, groups: &[Group]) {
         let uplift = group.uplift.as_ref().map_or_else(
             || "-".to_owned(),
             |found| match &found.brier {
-                Some(gain) => format!("{}, {}", interval(Some(gain), 4), told(found.finding)),
-                None => told(found.finding).to_owned(),
+                Some(gain) => format!("{}, {}", interval(Some(gain), 4), finding_label(found.finding)),
+                None => finding_label(found.finding).to_owned(),
             },
         );
         let (models, prompts) = (one_line(&group.models), group.prompts.join(" "));

@@ -8,10 +8,10 @@ use crate::args::Options;
 use crate::debate_ref::DebateRef;
 use crate::exit::End;
 
-/// End a debate now, with what there is
+/// End a debate now with what there is
 ///
-/// Takes effect at once, whoever drives it, and stays in its log. A server that drives it sees so within a second and
-/// stops its calls.
+/// Takes effect at once, whichever process runs the debate, and stays in its log. A server that runs it notices
+/// within a second and stops its calls.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -23,12 +23,7 @@ pub(crate) struct Cancel {
     id: DebateRef,
 
     /// Why, in your words
-    #[arg(
-        long,
-        env = "DEBATE_REASON",
-        value_name = "TEXT",
-        default_value = "cancelled from the command line"
-    )]
+    #[arg(long, value_name = "TEXT", default_value = "cancelled from the command line")]
     reason: String,
 }
 

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
-use clap::builder::FalseyValueParser;
 use debate_core::counted::counted;
 use debate_core::envelope::StreamId;
 use debate_proof::checkpoint::Checkpoint as Signed;
@@ -22,7 +21,7 @@ use crate::proof::folder::{self, Folder};
 use crate::proof::{archive, keys, streams};
 use crate::store;
 
-/// Sign where every debate of the store stands, so that none can be changed, cut short or taken away unnoticed
+/// Sign the state of all debates in the store
 ///
 /// Records every debate that has grown since the last checkpoint, and signs the tree over all records. What was added
 /// is checked first; where the store contradicts the last checkpoint, the debate is named and nothing is signed. Keep
@@ -46,7 +45,7 @@ pub(crate) struct Checkpoint {
     archive: Option<PathBuf>,
 
     /// Print one JSON object
-    #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     json: bool,
 }
 
@@ -114,10 +113,10 @@ impl Checkpoint {
         let path = path.map(|path| path.display().to_string());
         print(&if self.json {
             let root = leaves.root().to_string();
-            let told = json!({
+            let object = json!({
                 "ok": true, "checkpoint": path, "size": size, "root": root, "new": new, "streams": streams
             });
-            format!("{told}\n")
+            format!("{object}\n")
         } else {
             let debates = counted(streams, "debate", "debates");
             match path {
@@ -140,7 +139,7 @@ async fn check(store: &dyn EventStore, leaves: &Leaves) -> anyhow::Result<Checke
     let all: BTreeSet<StreamId> = heads.keys().copied().chain(gone).chain(leaves.streams()).collect();
     for stream in all {
         if let Some(archived) = archived.get(&stream).filter(|_| !heads.contains_key(&stream)) {
-            // Nobody looks into the archive: what was signed last must be all of it.
+            // The archive is not read here, so the latest leaf must be the end of the archived stream.
             let is_end = |leaf: &Leaf| (leaf.seq, leaf.hash) == (archived.head.seq, archived.head.hash);
             if !leaves.latest(stream).is_some_and(is_end) {
                 faults.push((stream, streams::StreamFault::Archived(archived.bundle.clone())));

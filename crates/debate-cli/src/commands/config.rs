@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use clap::Subcommand;
-use clap::builder::FalseyValueParser;
 use serde_json::json;
 
 use super::{Command, print};
@@ -13,7 +12,7 @@ use crate::exit::End;
 use crate::page::{Column, Page};
 use crate::terminal::Terminal;
 
-/// Check the configuration: a file, over it the environment, over that the flags
+/// Check the configuration file
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -46,7 +45,7 @@ struct Check {
     file: Option<PathBuf>,
 
     /// Print the options as JSON
-    #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     json: bool,
 }
 

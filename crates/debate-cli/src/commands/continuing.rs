@@ -15,7 +15,7 @@ use crate::debate_ref::DebateRef;
 use crate::exit::{End, Failure};
 use crate::holding::Holding;
 
-/// Hold more rounds of a debate that has concluded, and show what it comes to then
+/// Hold more rounds of a concluded debate
 ///
 /// Predictions and roundtables take more rounds, up to 10 in all; roundtables also with a question of their own. The new
 /// conclusion stands behind the old one in the log.
@@ -30,11 +30,11 @@ pub(crate) struct Continue {
     id: DebateRef,
 
     /// How many rounds more
-    #[arg(long, env = "DEBATE_ROUNDS", value_name = "NUMBER", default_value_t = ROUNDS_ADDED_DEFAULT)]
+    #[arg(long, value_name = "NUMBER", default_value_t = ROUNDS_ADDED_DEFAULT)]
     rounds: u32,
 
     /// The question that they are to deal with
-    #[arg(long, env = "DEBATE_FOCUS", value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT")]
     focus: Option<String>,
 
     #[command(flatten)]

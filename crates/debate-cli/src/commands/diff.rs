@@ -1,6 +1,5 @@
 //! `debate diff`: where two debates differ.
 
-use clap::builder::FalseyValueParser;
 use debate_core::diff::{Difference, Place, first_difference};
 use debate_core::envelope::Envelope;
 use debate_core::formats::any::AnyDebate;
@@ -21,7 +20,7 @@ use crate::terminal::Terminal;
 /// The widest value shown.
 const VALUE_COLUMNS_MAX: usize = 200;
 
-/// Show where two debates first differ, and how far their answers lie apart
+/// Show where two debates first differ
 ///
 /// What was asked, said and decided is compared, not ids, times, spend or the order in which answers arrived. A fork is
 /// compared with all that it goes on from.
@@ -40,7 +39,7 @@ pub(crate) struct Diff {
     b: DebateRef,
 
     /// Print it as JSON
-    #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     json: bool,
 }
 

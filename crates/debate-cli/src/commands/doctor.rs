@@ -9,7 +9,6 @@ mod stores;
 
 use std::io::{self, Write as _};
 
-use clap::builder::FalseyValueParser;
 use serde::Serialize;
 use serde_json::json;
 
@@ -21,7 +20,7 @@ use crate::args::Options;
 use crate::exit::End;
 use crate::plain::one_line;
 
-/// Check the store, this machine and the model, and measure how fast the model really is
+/// Check store, machine and model, and measure the model
 ///
 /// The store is opened as a server would open it: the schema is brought up to date, where this login may do that. Of a
 /// server's own options, from the environment and --config, the files of TLS are checked.
@@ -37,7 +36,7 @@ Examples:
   OPENAI_BASE_URL=http://localhost:11434/v1 debate doctor --model openai:llama3.2 --json | jq .estimate")]
 pub(crate) struct Doctor {
     /// Print what was found as one JSON object
-    #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     json: bool,
 }
 

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::builder::FalseyValueParser;
 use debate_core::counted::counted;
 use debate_core::envelope::StreamId;
 use debate_core::id::{DebateId, Digest};
@@ -21,7 +20,7 @@ use crate::proof::bundle_file::BundleWriter;
 use crate::proof::{archive, folder, streams};
 use crate::store;
 
-/// Write debates into a bundle: exact to the byte, with what proves them
+/// Write debates into a bundle with their proofs
 ///
 /// A bundle can be verified on a machine that has neither the store nor a network, by `debate verify --bundle` or by
 /// another program; its format is specified. A fork brings the debates that it was forked from. With a checkpoint it carries the proof that its debates are under it; a
@@ -38,11 +37,11 @@ pub(crate) struct Export {
     id: Option<DebateRef>,
 
     /// Every debate of the store
-    #[arg(long, env = "DEBATE_ALL", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     all: bool,
 
     /// Where to write the bundle: JSON lines, compressed with gzip
-    #[arg(short, long, env = "DEBATE_OUTPUT", value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 
     /// Folder of the archive, from which archived debates are read
@@ -50,15 +49,15 @@ pub(crate) struct Export {
     archive: Option<PathBuf>,
 
     /// The checkpoint that proves the debates: a folder of checkpoints, for its latest, or a file
-    #[arg(long, env = "DEBATE_CHECKPOINT", value_name = "PATH")]
+    #[arg(long, value_name = "PATH")]
     checkpoint: Option<PathBuf>,
 
-    /// File of the leaves that the checkpoint is over; by default beside it
-    #[arg(long, env = "DEBATE_LEAVES", value_name = "FILE", requires = "checkpoint")]
+    /// File of the leaves that the checkpoint covers; by default next to the checkpoint
+    #[arg(long, value_name = "FILE", requires = "checkpoint")]
     leaves: Option<PathBuf>,
 
     /// An older checkpoint that the reader has: the bundle then proves that it is continued
-    #[arg(long, env = "DEBATE_SINCE", value_name = "PATH", requires = "checkpoint")]
+    #[arg(long, value_name = "PATH", requires = "checkpoint")]
     since: Option<PathBuf>,
 }
 
@@ -79,7 +78,7 @@ impl Export {
         store.close().await;
         let BundleEnd { streams, events } = exported?;
         let path = self.output.display();
-        let how = if proof.is_some() { "" } else { "; without a checkpoint, so nobody has signed them" };
+        let how = if proof.is_some() { "" } else { "; not signed, as there is no --checkpoint" };
         let debates = counted(streams, "debate", "debates");
         let events = counted(events, "event", "events");
         print(&format!("{path}: {debates}, {events}{how}\n"))?;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::builder::{FalseyValueParser, PossibleValuesParser};
+use clap::builder::PossibleValuesParser;
 use debate_core::formats::accept::AcceptedRequest;
 use debate_core::formats::roundtable::flags::{FlagEntry, Flags as RoundtableFlags};
 use debate_core::formats::roundtable::mode::Mode;
@@ -16,7 +16,7 @@ use crate::page::{Column, Page};
 use crate::request_file::RequestFile;
 use crate::terminal::Terminal;
 
-/// Show the flags of roundtables: what each is, and where its value comes from
+/// Show the flags of roundtables and where they come from
 ///
 /// A request's own flags come before those of the environment, and those before the defaults, which are the mode's own.
 /// Without a file, the flags are shown that a request of a mode without any would get.
@@ -34,7 +34,7 @@ pub(crate) struct Flags {
 
     /// The mode, where there is no file [default: collaborative]
     #[arg(
-        long, env = "DEBATE_MODE",
+        long,
         value_name = "MODE",
         conflicts_with = "file",
         value_parser = PossibleValuesParser::new(Mode::ALL.map(Mode::as_str))
@@ -42,7 +42,7 @@ pub(crate) struct Flags {
     mode: Option<String>,
 
     /// Print the flags as JSON
-    #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     json: bool,
 }
 

@@ -18,11 +18,11 @@ use crate::holding::Holding;
 use crate::model::ModelChoice;
 use crate::own_prompts;
 
-/// Go on from a debate with one thing changed, and show what it comes to
+/// Go on from a debate with one thing changed
 ///
-/// What came before stands in the parent's log and is not paid for again; what the change makes void runs anew:
-/// whatever saw a role that is removed, say. A change of pooling asks nobody. Another model answers what is asked
-/// after the event where the debates part, so name an early one; without --at they part at the parent's end. The same
+/// Earlier events stay in the parent's log and are not paid for again. Calls that the change makes void run again, such
+/// as those that saw a removed role. A change of pooling calls no model. Another model answers what is asked after
+/// the event where the debates part, so name an early one; without --at they part at the parent's end. The same
 /// holds for another text of a prompt; the log then has a mark behind the version of each prompt of that format.
 /// "debate diff" shows where a fork and its parent differ.
 #[derive(Debug, clap::Args)]
@@ -41,7 +41,7 @@ pub(crate) struct Fork {
     id: DebateRef,
 
     /// The last event that both share; moved forward where it would part an answer from what it came to
-    #[arg(long, env = "DEBATE_AT", value_name = "EVENT", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "EVENT", value_parser = clap::value_parser!(u64).range(1..))]
     at: Option<u64>,
 
     #[command(flatten)]
@@ -58,19 +58,19 @@ struct Wanted {
     /// Ask another model what is asked from there on: model=MODEL, model.PURPOSE=MODEL or model.roles.ROLE=MODEL,
     /// purposes and roles as in a request's options.models, MODEL as in --model; or ask it with another text:
     /// prompt.NAME=FILE, names as in "debate prompts list"
-    #[arg(long, env = "DEBATE_SET", value_name = "FIELD=VALUE")]
+    #[arg(long, value_name = "FIELD=VALUE")]
     set: Option<String>,
 
     /// Remove a role, as if it had never taken part
-    #[arg(long, env = "DEBATE_WITHOUT", value_name = "ROLE")]
+    #[arg(long, value_name = "ROLE")]
     without: Option<String>,
 
     /// Show the judge the arguments in another order: reversed, or drawn from a seed
-    #[arg(long, env = "DEBATE_JUDGE_ORDER", value_name = "ORDER", value_parser = judge_order)]
+    #[arg(long, value_name = "ORDER", value_parser = judge_order)]
     judge_order: Option<JudgeOrder>,
 
     /// Pool the roles another way: linear, log_odds, extremised or trimmed
-    #[arg(long, env = "DEBATE_POOLING", value_name = "NAME", value_parser = pooling)]
+    #[arg(long, value_name = "NAME", value_parser = pooling)]
     pooling: Option<Pooling>,
 }
 

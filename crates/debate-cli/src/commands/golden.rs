@@ -10,7 +10,7 @@ use crate::bounded;
 use crate::exit::{End, Failure};
 use crate::plain::one_line;
 
-/// Check golden cases of deliberations: canned responses in, what must come of them out
+/// Check golden cases of deliberations
 ///
 /// A file holds one case or a list of cases in the legacy format. Every case runs through the kernel; no model is
 /// asked and nothing is stored.

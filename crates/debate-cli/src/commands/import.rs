@@ -23,7 +23,7 @@ use crate::store;
 /// The most bytes of texts that go into the store together, unless one event has more.
 const BATCH_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// Bring the debates of a bundle into the store, exact to the byte
+/// Bring the debates of a bundle into the store
 ///
 /// The whole bundle is verified first; nothing is imported from one with a fault. Debates that the store has already are
 /// left as they are; where it has other events under the same id, it keeps them, takes the other debates and ends with code 4.
@@ -40,7 +40,7 @@ pub(crate) struct Import {
     file: PathBuf,
 
     /// Public key, or a file with it, that must have signed the bundle's checkpoint
-    #[arg(long, env = "DEBATE_KEY", value_name = "KEY")]
+    #[arg(long, value_name = "KEY")]
     key: Option<String>,
 }
 
@@ -234,13 +234,13 @@ impl Batch {
         let (mut events, request) = (std::mem::take(&mut self.events), self.request.take());
         self.bytes = 0;
         let Some(stream) = events.first().map(|first| first.stream) else { return Ok(()) };
-        let told = format!("the store has other events in {stream}");
+        let conflict = format!("the store has other events in {stream}");
         let head = store.head(stream).await?.map_or(Seq::START, |head| head.seq);
         if let Some(last) = events.iter().rev().find(|event| event.seq <= head) {
             // The chain says that all before are the same where this one is.
             let there = store.read(stream, Seq(last.seq.0 - 1), 1).await?;
             if there.first().is_none_or(|there| there.hash != last.hash) {
-                self.others.push(Other { stream, why: format!("{told}; it keeps them") });
+                self.others.push(Other { stream, why: format!("{conflict}; it keeps them") });
                 return Ok(());
             }
         }
@@ -258,7 +258,7 @@ impl Batch {
         match appended {
             Ok(_) => {}
             Err(error @ (AppendError::Conflict { .. } | AppendError::Invalid(_))) => {
-                self.others.push(Other { stream, why: format!("{told}: {error}") });
+                self.others.push(Other { stream, why: format!("{conflict}: {error}") });
             }
             Err(error) => return Err(error.into()),
         }

@@ -1,7 +1,6 @@
 //! `debate influence`: what each voice weighs in the answer.
 
 use anyhow::Context as _;
-use clap::builder::FalseyValueParser;
 use debate_core::formats::any::AnyDebate;
 use debate_core::formats::prediction::influence::{HELD_FIXED, Influence as Measured, LeftOut};
 
@@ -17,10 +16,10 @@ use crate::terminal::Terminal;
 /// Arguments listed unless all are asked for.
 const SHOWN: usize = 12;
 
-/// Show what each role and each argument weighs in the answer, by leaving it out
+/// Show what each role and argument weighs in the answer
 ///
-/// Computed from the log, the judge's words held fixed; nobody is asked anything. What the debate had come to without a
-/// voice is for a fork to show.
+/// Computed from the log, with what the judge said unchanged. No model is called. To see the result of a debate without
+/// a role, use "debate fork --without".
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -33,11 +32,11 @@ pub(crate) struct Influence {
     id: DebateRef,
 
     /// Show everything that was left out, however little it weighs
-    #[arg(long, env = "DEBATE_FULL", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     full: bool,
 
     /// Print it as JSON
-    #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     json: bool,
 }
 

@@ -30,15 +30,15 @@ enum Action {
 
 /// Write a new private key into a file, and print the public key
 ///
-/// The private key belongs where the store's administrators do not reach; whoever has it can sign whatever they like. The
-/// public key is for everybody who verifies.
+/// Keep the private key where the store's administrators cannot reach it: it can sign anything. Give the public key to
+/// everyone who verifies.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   debate keys new --name debates.example.org --file audit.key > audit.pub")]
 struct New {
-    /// Name of the log that the key signs, without white space and +; one that nobody else uses, such as a domain
-    #[arg(long, env = "DEBATE_KEY_NAME", value_name = "NAME")]
+    /// Name of the log that the key signs, without white space and +; it must be unique, such as a domain
+    #[arg(long, value_name = "NAME")]
     name: String,
 
     /// Where to write the private key; the file must not exist

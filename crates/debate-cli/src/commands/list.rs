@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use clap::ValueEnum;
-use clap::builder::FalseyValueParser;
 use debate_core::codec;
 use debate_core::debate::Lifecycle;
 use debate_core::envelope::Envelope;
@@ -41,19 +40,19 @@ Examples:
   debate list --json | jq -r .debate_id")]
 pub(crate) struct List {
     /// Only debates that are in this state
-    #[arg(long, env = "DEBATE_STATUS", value_name = "STATE", value_enum)]
+    #[arg(long, value_name = "STATE", value_enum)]
     status: Option<Status>,
 
     /// Only debates of this format
-    #[arg(long, env = "DEBATE_FORMAT", value_name = "NAME", value_parser = FORMATS)]
+    #[arg(long, value_name = "NAME", value_parser = FORMATS)]
     format: Option<String>,
 
     /// The most debates to list
-    #[arg(long, env = "DEBATE_LIMIT", value_name = "NUMBER", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "NUMBER", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     limit: u32,
 
     /// Print one JSON object in each line
-    #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     json: bool,
 }
 

@@ -3,7 +3,6 @@
 use std::num::NonZeroU64;
 use std::str::FromStr;
 
-use clap::builder::FalseyValueParser;
 use debate_core::envelope::Envelope;
 use debate_core::event::PromptRef;
 use debate_core::formats::any::AnyDebate;
@@ -18,9 +17,9 @@ use crate::debate_ref::DebateRef;
 use crate::exit::{End, Failure};
 use crate::page::thousands;
 use crate::plain::{one_line, plain};
-use crate::{lines, told};
+use crate::{event_line, lines};
 
-/// Print the log of a debate: every event, one in each line
+/// Print the events of a debate
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -34,12 +33,12 @@ pub(crate) struct Log {
     id: DebateRef,
 
     /// Print one JSON object in each line: the events as they are stored
-    #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     json: bool,
 
     /// Print the prompt of the request that this event began, rendered again from the log, and whether it is what was sent.
     /// Takes the number of the event, or the name of a call such as score/1/judge, or of an argument such as r2.pessimist
-    #[arg(long, env = "DEBATE_PROMPT", value_name = "NUMBER|NAME")]
+    #[arg(long, value_name = "NUMBER|NAME")]
     prompt: Option<Asked>,
 }
 
@@ -84,7 +83,7 @@ impl Log {
                     }
                     none => none.insert(AnyDebate::replay(std::slice::from_ref(envelope))?),
                 };
-                text.push_str(&lines::numbered(envelope, &told::tell(debate, envelope)?));
+                text.push_str(&lines::numbered(envelope, &event_line::tell(debate, envelope)?));
             }
             text.push('\n');
         }
@@ -141,7 +140,7 @@ impl Asked {
 /// Lays a prompt out: how it compares with what was sent, and then what was said to the model.
 fn page(shown: &PromptShown) -> String {
     let PromptRef { version, digest, tokens, .. } = &shown.sent;
-    let mut text = format!("prompt of event {}: {}\n", shown.seq, one_line(&shown.told));
+    let mut text = format!("prompt of event {}: {}\n", shown.seq, one_line(&shown.summary));
     if !version.is_empty() {
         text.push_str(&format!(
             "{}, {} tokens, digest {digest}\n",

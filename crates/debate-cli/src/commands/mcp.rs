@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::args::Options;
 use crate::exit::End;
 
-/// Give an agent roundtables as tools: a Model Context Protocol server over stdin and stdout
+/// Serve roundtables as tools of the Model Context Protocol
 ///
 /// The same tools are served over HTTP by `debate serve`, at /mcp. Roundtables that an earlier process left behind are
 /// taken up where their logs end. It ends when its client goes; what runs stays in the log and goes on at the next start.

@@ -14,7 +14,7 @@ use debate_engine::Window;
 use crate::args::Options;
 use crate::exit::End;
 
-/// See what past reviews say about reviewers, and propose better prompts for them
+/// See how reviewers did, and propose better prompts for them
 ///
 /// A proposal is a text for a person: it is written into a folder of its own, and no reviewer's file is ever changed.
 #[derive(Debug, clap::Args)]
@@ -55,7 +55,6 @@ struct WindowArgs {
     /// Look back on debates opened in the last so many days, at most the 10,000 that came into the store last
     #[arg(
         long,
-        env = "DEBATE_POLICY_DAYS",
         value_name = "NUMBER",
         default_value_t = DAYS_DEFAULT,
         value_parser = clap::value_parser!(u32).range(1..=i64::from(DAYS_MAX))
@@ -65,7 +64,6 @@ struct WindowArgs {
     /// The fewest debates of a reviewer from which anything follows
     #[arg(
         long,
-        env = "DEBATE_POLICY_DEBATES_MIN",
         value_name = "NUMBER",
         default_value_t = DEBATES_MIN_DEFAULT,
         value_parser = clap::value_parser!(u32).range(2..=10_000)
@@ -75,7 +73,6 @@ struct WindowArgs {
     /// The score, of 10, below which the whole 95 % interval of a reviewer's mean must lie for its prompt to need a change
     #[arg(
         long,
-        env = "DEBATE_POLICY_SCORE_MIN",
         value_name = "SCORE",
         default_value_t = SCORE_MIN_DEFAULT,
         value_parser = score

@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::Subcommand;
-use clap::builder::FalseyValueParser;
 use debate_core::formats::accept::{Accepted, AcceptedRequest};
 use debate_core::id::Digest;
 use debate_prompts::catalog::{self, Text};
@@ -27,7 +26,7 @@ use crate::plain::plain;
 use crate::request_file::RequestFile;
 use crate::terminal::Terminal;
 
-/// See the texts of the prompts, and what a request's models would be asked first
+/// List, show, compare and try prompts
 ///
 /// Nothing is sent to a model and nothing is recorded.
 #[derive(Debug, clap::Args)]
@@ -71,7 +70,7 @@ Examples:
   debate prompts list --json | jq -r '.[].name'")]
 struct List {
     /// Print the list as JSON
-    #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     json: bool,
 }
 
@@ -177,11 +176,11 @@ struct Try {
     file: PathBuf,
 
     /// Show only the prompts of one role
-    #[arg(long, env = "DEBATE_ROLE", value_name = "ROLE")]
+    #[arg(long, value_name = "ROLE")]
     role: Option<String>,
 
     /// Print the prompts as JSON
-    #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     json: bool,
 
     #[command(flatten)]

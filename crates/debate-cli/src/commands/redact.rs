@@ -1,6 +1,5 @@
 //! `debate redact`: deletes words of a debate.
 
-use clap::builder::FalseyValueParser;
 use debate_core::counted::counted;
 use debate_core::id::Seq;
 use debate_engine::{Redact as What, Redaction};
@@ -29,15 +28,15 @@ pub(crate) struct Redact {
     id: DebateRef,
 
     /// The event whose words go
-    #[arg(long, env = "DEBATE_EVENT", value_name = "NUMBER", required_unless_present = "all_prose")]
+    #[arg(long, value_name = "NUMBER", required_unless_present = "all_prose")]
     event: Option<u64>,
 
     /// All words of the debate go: the question, arguments, replies, reasons
-    #[arg(long, env = "DEBATE_ALL_PROSE", value_parser = FalseyValueParser::new(), conflicts_with = "event")]
+    #[arg(long, conflicts_with = "event")]
     all_prose: bool,
 
     /// Print one JSON object
-    #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     json: bool,
 }
 

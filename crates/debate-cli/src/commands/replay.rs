@@ -2,7 +2,6 @@
 
 use std::num::NonZeroU64;
 
-use clap::builder::FalseyValueParser;
 use debate_core::debate::Debate;
 use debate_core::format::Format;
 use debate_core::formats::any::AnyDebate;
@@ -23,8 +22,8 @@ use crate::terminal::Terminal;
 
 /// Show a debate as it was after one of its events
 ///
-/// Folds the log up to that event and shows the state: what was running, what was still wanted, the result as it
-/// stood. Nobody is asked anything.
+/// Folds the log up to that event and shows the state: what was running, what was still wanted, the result so far. No
+/// model is called.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -36,15 +35,15 @@ pub(crate) struct Replay {
     id: DebateRef,
 
     /// The last event to fold, from 1; the last one there is unless given
-    #[arg(long, env = "DEBATE_AT", value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER")]
     at: Option<NonZeroU64>,
 
     /// Show every outcome and every text whole
-    #[arg(long, env = "DEBATE_FULL", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     full: bool,
 
     /// Print the state as JSON
-    #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     json: bool,
 }
 

@@ -14,7 +14,7 @@ use crate::debate_ref::DebateRef;
 use crate::exit::{End, Failure};
 use crate::private_file;
 
-/// Write a debate into one file for mail and archives, with charts and the check of its log
+/// Write a debate into one file, with charts and its check
 ///
 /// The page needs no server and no network: it is what `debate serve` shows under /viewer/. A new file is for its owner alone.
 #[derive(Debug, clap::Args)]
@@ -29,15 +29,15 @@ pub(crate) struct Report {
     id: DebateRef,
 
     /// Where to write it; by default to stdout
-    #[arg(short, long, env = "DEBATE_OUTPUT", value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
     /// How it is written
-    #[arg(long, env = "DEBATE_REPORT_FORMAT", value_name = "FORMAT", value_enum, default_value_t = Format::Html)]
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Format::Html)]
     format: Format,
 
     /// The debate as it was after this event; by default as it is
-    #[arg(long, env = "DEBATE_AT", value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..))]
     at: Option<u64>,
 }
 

@@ -22,7 +22,7 @@ use crate::plain::one_line;
 use crate::shown;
 use crate::terminal::Terminal;
 
-/// Record what happened, and show how good the debate's forecasts were
+/// Record what happened and score the debate's forecasts
 ///
 /// The debate must have concluded. What was recorded before is corrected by recording it again; both stay in the log.
 /// A file of many is recorded whole or, where a line is at fault, not at all. "debate calibration" sums up all debates
@@ -42,16 +42,16 @@ pub(crate) struct Resolve {
     #[arg(value_name = "ID", required_unless_present = "from")]
     id: Option<DebateRef>,
 
-    /// The outcome that happened, by its id in the request
+    /// The outcome that happened, by its id or its label
     #[arg(value_name = "OUTCOME", required_unless_present = "from")]
     outcome: Option<String>,
 
     /// When it happened: a day, or a moment such as 2026-09-22T12:00:00Z
-    #[arg(long, env = "DEBATE_AT", value_name = "TIME")]
+    #[arg(long, value_name = "TIME")]
     at: Option<Timestamp>,
 
     /// Record many: a JSON object a line
-    #[arg(long, env = "DEBATE_FROM", value_name = "FILE", conflicts_with_all = ["id", "outcome", "at"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["id", "outcome", "at"])]
     from: Option<PathBuf>,
 }
 
@@ -92,13 +92,15 @@ impl Resolve {
         options: &Options,
     ) -> anyhow::Result<String> {
         let (engine, id) = (&app.engine, id.find(&**app.store.events()).await?);
-        let resolved = Resolved { happened_at: self.at, ..Resolved::new(OutcomeId::from(outcome)) };
+        let cannot = || format!("cannot resolve debate {id}");
+        let debate = AnyDebate::replay(&engine.history(id, None).await.with_context(cannot)?)?;
+        let outcome = outcome_named(&debate, outcome).with_context(cannot)?;
+        let resolved = Resolved { happened_at: self.at, ..Resolved::new(outcome.clone()) };
         let control = Control::Resolve(resolved);
-        let resolved = engine.control(id, control, ACTOR).await;
-        resolved.with_context(|| format!("cannot resolve debate {id}"))?;
+        engine.control(id, control, ACTOR).await.with_context(cannot)?;
         let debate = AnyDebate::replay(&engine.history(id, None).await?)?;
         let mut page = Page::new(Terminal::stdout(options.ascii));
-        page.line(&format!("debate {id} is resolved: {}", one_line(outcome)));
+        page.line(&format!("debate {id} is resolved: {}", one_line(outcome.as_str())));
         if let AnyDebate::Prediction(debate) = &debate {
             shown::resolution(&mut page, debate);
         }
@@ -140,9 +142,9 @@ async fn record_all(engine: &Engine, many: Vec<Line>) -> anyhow::Result<String> 
             }
             None => said.insert(id, (number, resolved.clone())),
         };
-        match check(engine, id, &resolved).await {
-            Ok(true) => wanted.push((id, resolved)),
-            Ok(false) => before += 1,
+        match to_record(engine, id, resolved).await {
+            Ok(Some(resolved)) => wanted.push((id, resolved)),
+            Ok(None) => before += 1,
             Err(fault) => faults.push(format!("line {number}: {fault:#}")),
         }
     }
@@ -159,12 +161,33 @@ async fn record_all(engine: &Engine, many: Vec<Line>) -> anyhow::Result<String> 
     Ok(format!("{debates} resolved{already}\n"))
 }
 
-/// Returns whether what happened is still to be recorded.
-async fn check(engine: &Engine, id: DebateId, resolved: &Resolved) -> anyhow::Result<bool> {
+/// Returns what is to be recorded, with the outcome's id; nothing if it is recorded already.
+async fn to_record(engine: &Engine, id: DebateId, said: Resolved) -> anyhow::Result<Option<Resolved>> {
     let debate = AnyDebate::replay(&engine.history(id, None).await?)?;
-    match debate.check_resolution(Env::real().now(), resolved) {
-        Ok(()) => Ok(true),
-        Err(DecideError::Resolved(_)) => Ok(false),
+    let resolved = Resolved { outcome: outcome_named(&debate, said.outcome.as_str())?, ..said };
+    match debate.check_resolution(Env::real().now(), &resolved) {
+        Ok(()) => Ok(Some(resolved)),
+        Err(DecideError::Resolved(_)) => Ok(None),
         Err(refused) => Err(refused.into()),
     }
+}
+
+/// Returns the outcome with this id or, whatever its case, this label.
+fn outcome_named(debate: &AnyDebate, name: &str) -> anyhow::Result<OutcomeId> {
+    let given = OutcomeId::from(name);
+    let AnyDebate::Prediction(debate) = debate else { return Ok(given) };
+    let ids = &debate.config().outcomes;
+    if ids.contains(&given) {
+        return Ok(given);
+    }
+    let texts = debate.brief().shown().map_or(&[][..], |brief| &brief.outcomes);
+    let label = |place: usize| texts.get(place).map_or("", |text| text.label.as_str());
+    let is_named = |place: &usize| label(*place).to_lowercase() == name.trim().to_lowercase();
+    if let [place] = (0..ids.len()).filter(is_named).collect::<Vec<_>>()[..] {
+        return Ok(ids[place].clone());
+    }
+    let outcomes = ids.iter().enumerate().map(|(place, id)| format!("{id} ({})", one_line(label(place))));
+    let outcomes = outcomes.collect::<Vec<_>>().join(", ");
+    let name = one_line(name);
+    Err(Failure::bad_input(format!("{name} is not an outcome of this debate; its outcomes are {outcomes}")))
 }

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use clap::builder::FalseyValueParser;
 use debate_core::codec;
 use debate_core::envelope::StreamId;
 use debate_core::id::DebateId;
@@ -15,7 +14,7 @@ use crate::debate_ref::DebateRef;
 use crate::exit::{End, Failure};
 use crate::proof::archive;
 
-/// Bring archived debates back into the store, exact to the byte
+/// Bring archived debates back into the store
 ///
 /// A debate's bundle is verified first, and must end as the debate did when it was archived. In the order of all events
 /// it stands behind those that are there. The bundle stays where it is; a debate that is in the store already stays as
@@ -35,7 +34,7 @@ pub(crate) struct Restore {
     from: PathBuf,
 
     /// Print one JSON object in each line
-    #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     json: bool,
 }
 

@@ -17,7 +17,7 @@ use crate::exit::{End, Failure};
 use crate::holding::Holding;
 use crate::store::StoreChoice;
 
-/// Drive a paused, interrupted or void debate on, and show its result
+/// Go on with a paused, interrupted or void debate
 ///
 /// A paused debate goes on. One that an ended process left under way is driven from where its log ends. A void one is
 /// asked again for what it lacks. Answers on record are never asked for again. One that concluded with a result is left

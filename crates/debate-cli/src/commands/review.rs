@@ -5,7 +5,6 @@ mod comment;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
-use clap::builder::FalseyValueParser;
 use debate_core::format::Format as _;
 use debate_core::formats::accept::AcceptedRequest;
 use debate_core::formats::any::AnyDebate;
@@ -23,10 +22,10 @@ use crate::follow::follow;
 use crate::lines::{Silence, Steps};
 use crate::request_file::RequestFile;
 
-/// Debate what reviewers contradict each other in, and print Markdown for a pull request comment
+/// Debate what reviewers disagree about
 ///
-/// FILE holds critiques as docs/formats/review.md describes them. Nobody debates unless its debate.enabled is true; the comment
-/// then says why. Nothing is merged: what the reviewers asked for stays as it is.
+/// FILE holds critiques as docs/formats/review.md describes them. The reviewers debate only if its debate.enabled is
+/// true; otherwise the comment says why not. Nothing is merged: what the reviewers asked for stays as it is.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -39,14 +38,14 @@ pub(crate) struct Review {
     file: PathBuf,
 
     /// Print the result as JSON, and nothing else, on stdout
-    #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     json: bool,
 
     #[command(flatten)]
     asking: Asking,
 
     /// Show no progress
-    #[arg(long, short, env = "DEBATE_QUIET", value_parser = FalseyValueParser::new())]
+    #[arg(long, short)]
     quiet: bool,
 }
 

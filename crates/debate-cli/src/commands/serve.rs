@@ -28,7 +28,7 @@ use crate::exit::{self, End, Failure};
 use crate::handles;
 use crate::telemetry::Scrape;
 
-/// Serve debates: gRPC with reflection and health, REST, tools for agents, and a page for people, on one port
+/// Serve gRPC, REST and the web page on one port
 ///
 /// Debates that an earlier process left behind are taken up where their logs end. SIGINT and SIGTERM end the server:
 /// streams are closed, what runs stays in the log and goes on at the next start.
@@ -130,8 +130,8 @@ pub(crate) struct Serve {
     )]
     connections_per_address_max: u32,
 
-    /// Where measurements are served for Prometheus, at /metrics, such as 127.0.0.1:9464; nowhere unless set. Whoever can
-    /// connect can read them: how much is debated and how it goes, never what is said
+    /// Where metrics are served for Prometheus, at /metrics, such as 127.0.0.1:9464; nowhere unless set. Any client
+    /// that can connect can read them: how much is debated and how it goes, never what is said
     #[arg(long, env = "DEBATE_METRICS_LISTEN", value_name = "ADDRESS")]
     pub(crate) metrics_listen: Option<SocketAddr>,
 
@@ -164,7 +164,7 @@ impl Serve {
         let viewer = viewer(app.engine.clone(), closing.clone());
         // The server waits for its end from the moment it serves, and never when it refuses to.
         let shutdown = async move {
-            let _nobody_waits_any_more = up.send(());
+            let _no_receiver = up.send(());
             ending().await;
             closing.cancel();
         };
@@ -247,10 +247,10 @@ impl Serve {
             (Some(certificate), Some(key)) => Ok(Some(TlsFiles { certificate, key, client_authorities })),
             (None, None) if client_authorities.is_none() => Ok(None),
             (None, None) => {
-                Err(Failure::bad_input("tls-client-authorities needs tls-certificate and tls-key besides"))
+                Err(Failure::bad_input("tls-client-authorities needs tls-certificate and tls-key"))
             }
-            (Some(_), None) => Err(Failure::bad_input("tls-certificate needs tls-key besides")),
-            (None, Some(_)) => Err(Failure::bad_input("tls-key needs tls-certificate besides")),
+            (Some(_), None) => Err(Failure::bad_input("tls-certificate needs tls-key")),
+            (None, Some(_)) => Err(Failure::bad_input("tls-key needs tls-certificate")),
         }
     }
 
@@ -286,7 +286,7 @@ fn announce(
     writeln!(stdout, "listening on {address}")?;
     let kept = app.store.place().unwrap_or_else(|| "memory".to_owned());
     let taken = counted(taken, "debate", "debates");
-    writeln!(stdout, "model {}, store {kept}, {taken} taken up", app.engine.model_name())?;
+    writeln!(stdout, "model {}, store {kept}, {taken} to resume", app.engine.model_name())?;
     if app.is_simulated {
         writeln!(stdout, "SIMULATED: a program makes up every reply; results say nothing about the world")?;
     }
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn unless_told_otherwise_a_server_has_the_limits_that_are_documented() {
+    fn a_server_has_the_documented_limits_by_default() {
         let argv = ["debate", "serve"].map(Into::into);
         let Args { options, command } = crate::config::parse(&argv).unwrap();
         let Command::Serve(serve) = command else { panic!("{argv:?}") };

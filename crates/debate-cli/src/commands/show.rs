@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use clap::builder::FalseyValueParser;
 use debate_core::format::Format as _;
 use debate_core::formats::any::AnyDebate;
 use debate_core::formats::roundtable::{Roundtable, markdown};
@@ -36,7 +35,7 @@ pub(crate) struct Show {
     id: DebateRef,
 
     /// Show every outcome and every text whole
-    #[arg(long, env = "DEBATE_FULL", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     full: bool,
 
     /// Folder of the archive, from which archived debates are read
@@ -44,11 +43,11 @@ pub(crate) struct Show {
     archive: Option<PathBuf>,
 
     /// Print the result as JSON
-    #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     json: bool,
 
     /// Print the result of a roundtable as a Markdown document
-    #[arg(long, env = "DEBATE_MARKDOWN", value_parser = FalseyValueParser::new(), conflicts_with = "json")]
+    #[arg(long, conflicts_with = "json")]
     markdown: bool,
 }
 
@@ -85,7 +84,7 @@ impl Show {
         let (events, hash) = (archived.head.seq, archived.head.hash);
         let (at, bundle) = (archived.at.to_string(), one_line(&archived.bundle));
         print(&if self.json {
-            let told = json!({
+            let object = json!({
                 "debate_id": id.to_string(),
                 "status": "archived",
                 "archived_at": at,
@@ -93,7 +92,7 @@ impl Show {
                 "events": events.0,
                 "head_hash": hash.to_string(),
             });
-            format!("{told}\n")
+            format!("{object}\n")
         } else {
             format!(
                 "debate {id} is archived since {at}: {events} events in {bundle}, head {hash}\n\

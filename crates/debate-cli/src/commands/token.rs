@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Subcommand;
-use clap::builder::FalseyValueParser;
 use debate_core::id::Timestamp;
 use debate_grpc::tokens::{Scope, TokenEntry, TokenFile, TokenFileError, TokenLimits, TokenWishes};
 use serde_json::{Value, json};
@@ -16,7 +15,7 @@ use crate::exit::{End, Failure};
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
-/// Make, list and revoke the tokens with which other services come in
+/// Make, list and revoke the tokens of clients
 ///
 /// `debate serve --tokens FILE` reads the file again whenever it changes: a new token works with the next request, and a
 /// revoked one ends with it, its open streams too. To replace a token, create one of the same name, hand it out, and revoke
@@ -60,47 +59,47 @@ struct Create {
     file: FileOption,
 
     /// What it may do: read, write, audit, admin; may be given again
-    #[arg(long, env = "DEBATE_TOKEN_SCOPE", value_name = "SCOPE", value_delimiter = ',', required = true)]
+    #[arg(long, value_name = "SCOPE", value_delimiter = ',', required = true)]
     scope: Vec<Scope>,
 
     /// Whose debates it sees and starts; tenants see nothing of one another
-    #[arg(long, env = "DEBATE_TOKEN_TENANT", value_name = "TENANT", default_value = "")]
+    #[arg(long, value_name = "TENANT", default_value = "")]
     tenant: String,
 
     /// A format that it may start; all unless given. May be given again
-    #[arg(long, env = "DEBATE_TOKEN_FORMAT", value_name = "FORMAT", value_delimiter = ',')]
+    #[arg(long, value_name = "FORMAT", value_delimiter = ',')]
     format: Vec<String>,
 
     /// Days after which it ends by itself
-    #[arg(long, env = "DEBATE_TOKEN_EXPIRES_DAYS", value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=36_500))]
+    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=36_500))]
     expires_days: Option<u32>,
 
     /// Requests in a minute
-    #[arg(long, env = "DEBATE_TOKEN_REQUESTS_PER_MINUTE", value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER")]
     requests_per_minute: Option<NonZeroU32>,
 
     /// Requests at one time, streams included
-    #[arg(long, env = "DEBATE_TOKEN_REQUESTS_AT_ONCE", value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER")]
     requests_at_once: Option<NonZeroU32>,
 
     /// Debates that run at one time, those included that wait for their turn
-    #[arg(long, env = "DEBATE_TOKEN_DEBATES_AT_ONCE", value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER")]
     debates_at_once: Option<NonZeroU32>,
 
     /// Bytes of one request
-    #[arg(long, env = "DEBATE_TOKEN_REQUEST_BYTES_MAX", value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES")]
     request_bytes_max: Option<NonZeroU32>,
 
     /// What one debate may cost, in millionths of a US dollar; needs --prices on the server
-    #[arg(long, env = "DEBATE_TOKEN_DEBATE_COST_MICROS_MAX", value_name = "MICROS")]
+    #[arg(long, value_name = "MICROS")]
     debate_cost_micros_max: Option<u64>,
 
     /// What all debates may cost that it starts, or goes on with, within 24 hours, in millionths of a US dollar; needs --prices on the server
-    #[arg(long, env = "DEBATE_TOKEN_DAY_COST_MICROS_MAX", value_name = "MICROS")]
+    #[arg(long, value_name = "MICROS")]
     day_cost_micros_max: Option<u64>,
 
     /// Print as JSON
-    #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     json: bool,
 }
 
@@ -115,7 +114,7 @@ struct List {
     file: FileOption,
 
     /// Print as JSON
-    #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     json: bool,
 }
 
@@ -134,7 +133,7 @@ struct Revoke {
     file: FileOption,
 
     /// Print as JSON
-    #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     json: bool,
 }
 

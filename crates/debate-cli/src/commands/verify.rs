@@ -9,7 +9,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
-use clap::builder::FalseyValueParser;
 use debate_core::chain::ChainCheck;
 use debate_core::codec::{self, MISSING_PROSE};
 use debate_core::counted::counted;
@@ -32,7 +31,7 @@ use crate::proof::{archive, keys};
 /// Events looked at in one go.
 const PAGE: u32 = 1_000;
 
-/// Check stored debates: hashes, the fold, recorded outcomes against recomputed ones
+/// Check stored debates: hashes, fold and outcomes
 ///
 /// A changed, removed, reordered or inserted event is found, and the first bad sequence number is named. Events cut
 /// off the end and whole debates that are gone leave no trace of their own: --checkpoint shows them. Archived debates are
@@ -55,16 +54,16 @@ pub(crate) struct Verify {
     id: Option<DebateRef>,
 
     /// Check every debate of the store
-    #[arg(long, env = "DEBATE_ALL", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     all: bool,
 
     /// Check also that every debate is what a checkpoint says, and that none is missing; a folder of checkpoints, for its
     /// latest, or a file
-    #[arg(long, env = "DEBATE_CHECKPOINT", value_name = "PATH", requires = "key", conflicts_with = "bundle")]
+    #[arg(long, value_name = "PATH", requires = "key", conflicts_with = "bundle")]
     checkpoint: Option<PathBuf>,
 
-    /// File of the leaves that the checkpoint is over; by default beside it
-    #[arg(long, env = "DEBATE_LEAVES", value_name = "FILE", requires = "checkpoint")]
+    /// File of the leaves that the checkpoint covers; by default next to the checkpoint
+    #[arg(long, value_name = "FILE", requires = "checkpoint")]
     leaves: Option<PathBuf>,
 
     /// Folder of the archive, from which archived debates are read
@@ -72,19 +71,19 @@ pub(crate) struct Verify {
     archive: Option<PathBuf>,
 
     /// Check a bundle instead of the store
-    #[arg(long, env = "DEBATE_BUNDLE", value_name = "FILE")]
+    #[arg(long, value_name = "FILE")]
     bundle: Option<PathBuf>,
 
     /// Public key, or a file with it, that must have signed the checkpoint
-    #[arg(long, env = "DEBATE_KEY", value_name = "KEY")]
+    #[arg(long, value_name = "KEY")]
     key: Option<String>,
 
     /// An older checkpoint that the bundle's must continue
-    #[arg(long, env = "DEBATE_SINCE", value_name = "PATH", requires_all = ["bundle", "key"])]
+    #[arg(long, value_name = "PATH", requires_all = ["bundle", "key"])]
     since: Option<PathBuf>,
 
     /// Print one JSON object in each line
-    #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     json: bool,
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal as _};
 
-use clap::builder::{FalseyValueParser, NonEmptyStringValueParser};
+use clap::builder::NonEmptyStringValueParser;
 use debate_core::id::Seq;
 
 use super::print;
@@ -17,9 +17,9 @@ use crate::remote::Server;
 use crate::shown;
 use crate::terminal::Terminal;
 
-/// Follow a debate until it has concluded: every event once, in order
+/// Follow a debate to its end: every event once, in order
 ///
-/// The events come from the store, whoever drives the debate, or from a server; live text comes from a server alone.
+/// The events come from the store, whichever process runs the debate, or from a server; only a server sends live text.
 /// After a cut, go on behind the last number seen. On a terminal a live view is shown, and the result behind it;
 /// elsewhere, with --lines or --after, a line for each event.
 #[derive(Debug, clap::Args)]
@@ -35,7 +35,7 @@ pub(crate) struct Watch {
     id: DebateRef,
 
     /// The last event seen already; 0 shows all
-    #[arg(long, env = "DEBATE_AFTER", value_name = "NUMBER", default_value_t = 0)]
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     after: u64,
 
     /// Address of a server that holds the debate, such as http://127.0.0.1:50051; without one the store is read
@@ -59,15 +59,15 @@ pub(crate) struct Watch {
     token: Option<String>,
 
     /// Show live text too while models speak
-    #[arg(long, env = "DEBATE_WATCH_TOKENS", value_parser = FalseyValueParser::new(), requires = "server")]
+    #[arg(long, requires = "server")]
     tokens: bool,
 
     /// Print a line for each event on a terminal too
-    #[arg(long, env = "DEBATE_LINES", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     lines: bool,
 
     /// Print one JSON object in each line
-    #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     json: bool,
 }
 

@@ -32,7 +32,8 @@ pub(crate) fn bundle_name(stream: StreamId, head: Seq) -> String {
 /// Returns where the bundle of an archived debate is.
 ///
 /// # Errors
-/// What the store says is its name, which whoever made the store may have put there, is none of a file of that folder.
+/// The name that the store gives for the bundle is not that of a file in the folder. The author of the store may have
+/// chosen it.
 pub(crate) fn bundle_path(folder: &Path, archived: &Archived) -> anyhow::Result<PathBuf> {
     let name = Path::new(&archived.bundle);
     if name.file_name() != Some(name.as_os_str()) {

@@ -44,7 +44,7 @@ impl BundleWriter {
     pub(crate) fn discard(self) {
         let Self { draft, file, .. } = self;
         drop(file);
-        // Nobody takes the draft for a bundle, so one that cannot be removed does no harm.
+        // No command takes the draft for a bundle, so one that cannot be removed does no harm.
         fs::remove_file(draft).ok();
     }
 

@@ -92,8 +92,8 @@ pub(crate) fn note(path: &Path) -> anyhow::Result<String> {
 
 /// Reads the leaves that a checkpoint is over: a file, or those in the folder of the note.
 pub(crate) fn leaves(note: &Path, leaves: Option<&Path>, size: u64) -> anyhow::Result<Leaves> {
-    let beside = if note.is_dir() { note } else { note.parent().unwrap_or(note) };
-    let path = leaves.map_or_else(|| beside.join(LEAVES), Path::to_owned);
+    let folder = if note.is_dir() { note } else { note.parent().unwrap_or(note) };
+    let path = leaves.map_or_else(|| folder.join(LEAVES), Path::to_owned);
     parse(&path, size)
 }
 

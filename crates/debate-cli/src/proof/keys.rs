@@ -36,7 +36,7 @@ pub(crate) fn signing(path: &Path) -> anyhow::Result<SigningKey> {
         .map_err(|error| Failure::bad_input(format!("{} holds no private key: {error}", path.display())))
 }
 
-/// Writes a private key into a new file that nobody else may read.
+/// Writes a private key into a new file that only its owner may read.
 pub(crate) fn write(path: &Path, key: &SigningKey) -> anyhow::Result<()> {
     let written = private_file::new().open(path).and_then(|mut file| {
         writeln!(file, "{}", key.secret_text())?;

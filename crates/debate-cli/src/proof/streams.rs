@@ -1,4 +1,4 @@
-//! A store's streams beside the leaves that were recorded of them.
+//! Compares a store's streams with the leaves that were recorded of them.
 
 use std::collections::BTreeMap;
 

@@ -102,6 +102,9 @@ pub(super) fn end(page: &mut Page, debate: &AnyDebate, failures: &Failures) {
             None => page.line("  not yet; there is no deadline"),
         },
     }
+    if let Some(note) = debate.parts_cut_note() {
+        page.hanging(2, "", &one_line(&note));
+    }
     if let Some(confidence) = debate.confidence().filter(|_| !matches!(whole, Completeness::Void { .. })) {
         page.line(&format!("  confidence {confidence:.2}"));
     }
@@ -109,7 +112,7 @@ pub(super) fn end(page: &mut Page, debate: &AnyDebate, failures: &Failures) {
     let spend = debate.spend();
     let calls = if spend.calls == 1 { "call" } else { "calls" };
     page.line(&format!("  {} {calls}, {}", thousands(spend.calls), tokens(&spend)));
-    page.hanging(2, "", &prices::told(spend.cost, debate.unpriced_models()));
+    page.hanging(2, "", &prices::cost_text(spend.cost, debate.unpriced_models()));
     if let Some((_, at)) = debate.conclusion() {
         page.line(&format!("  {} on the clock", span(at.since_ms(debate.opened_at()))));
     }

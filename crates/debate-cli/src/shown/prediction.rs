@@ -100,7 +100,7 @@ fn repaired(page: &mut Page, result: &DebateResult) {
     page.hanging(2, &format!("{REPAIRED} repaired: "), &text);
 }
 
-/// Shows the judge, the consensus, the blind baseline and the other pools beside each other (rules P4, P8, P18).
+/// Shows the judge, the consensus, the blind baseline and the other pools side by side (rules P4, P8, P18).
 fn side_by_side(page: &mut Page, config: &Config, names: &Names, result: &DebateResult) {
     let extra = &result.extra;
     if result.probability_distribution.is_empty() {
@@ -146,7 +146,7 @@ fn side_by_side(page: &mut Page, config: &Config, names: &Names, result: &Debate
     page.table(2, &head, &rows);
     let agreement = result.consensus_score.map_or_else(|| "-".to_owned(), |score| format!("{score:.2}"));
     page.line(&format!(
-        "  agreement over all outcomes {agreement}; blind = the mean of the opening, in which nobody heard anybody"
+        "  agreement over all outcomes {agreement}; blind = the mean of the independent first round"
     ));
 }
 

@@ -17,7 +17,7 @@ const LINES_SHOWN: usize = 4;
 pub(super) fn show(page: &mut Page, debate: &Debate<Review>, full: bool) {
     let result = Review::outcome(debate, Texts::Shown);
     if let Some(not_run) = &result.not_run {
-        page.heading("Nobody debated");
+        page.heading("No debate ran");
         page.paragraph(2, &not_run.reason);
     }
     for debated in &result.debates {

@@ -14,7 +14,7 @@ use super::*;
 use crate::bounded::tests::Beyond;
 
 #[tokio::test]
-async fn i10_a_file_of_more_than_2_mib_is_read_by_no_tool_and_nothing_is_told_of_its_words() {
+async fn i10_tools_refuse_files_over_2_mib_and_hide_their_text() {
     let (_folder, workspace) = folder();
     for (name, bytes) in [("most.txt", FILE_BYTES_MAX), ("more.txt", FILE_BYTES_MAX + 1)] {
         let path = workspace.root().join(name);
@@ -44,8 +44,8 @@ fn i10_a_pipe_in_the_place_of_a_file_is_refused_at_once() {
     let (_folder, workspace) = folder();
     let pipe = workspace.root().join("src/pipe");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    let (tell, told) = mpsc::channel();
-    // Who opens a pipe to which nobody writes waits for ever, so no test waits for that thread.
+    let (sender, results) = mpsc::channel();
+    // Opening a pipe that has no writer blocks forever, so the test does not join this thread.
     std::thread::spawn(move || {
         let tracked = ["src/pipe", "src/main.rs"].map(PathBuf::from).to_vec();
         let error = |found: anyhow::Result<String>| found.map_err(|error| error.to_string());
@@ -53,9 +53,10 @@ fn i10_a_pipe_in_the_place_of_a_file_is_refused_at_once() {
         let checked = error(workspace.check("src/pipe", 1, "x", &|| Ok(())));
         let found = [None, Some(tracked)]
             .map(|tracked| error(workspace.search("never removed", None, tracked, &|| Ok(()))));
-        tell.send((read, checked, found)).unwrap();
+        sender.send((read, checked, found)).unwrap();
     });
-    let (read, checked, found) = told.recv_timeout(Duration::from_secs(5)).expect("nobody waits for a pipe");
+    let received = results.recv_timeout(Duration::from_secs(5));
+    let (read, checked, found) = received.expect("no tool waits for a pipe");
     assert_eq!(read, Err("src/pipe is no file".to_owned()));
     assert_eq!(checked, Ok("refuted: src/pipe is no file of text".to_owned()));
     assert_eq!(found, [(); 2].map(|()| Ok("src/main.rs:3: // never removed\n".to_owned())));
@@ -98,7 +99,7 @@ fn i10_a_thousand_folders_in_one_another_are_searched() {
 }
 
 #[test]
-fn i10_a_search_and_a_check_that_nobody_waits_for_end_with_the_name_file_or_line_at_hand() {
+fn i10_search_and_check_stop_when_the_caller_stops_waiting() {
     let (_folder, workspace) = folder();
     fs::write(workspace.root().join("b.txt"), "listener").unwrap();
     let names = || ["b.txt", "b.txt"].map(PathBuf::from).to_vec();
@@ -106,7 +107,7 @@ fn i10_a_search_and_a_check_that_nobody_waits_for_end_with_the_name_file_or_line
         let asked = Cell::new(0);
         let awaited = || {
             asked.set(asked.get() + 1);
-            anyhow::ensure!(asked.get() <= patience, "nobody waits");
+            anyhow::ensure!(asked.get() <= patience, "no caller waits");
             Ok(())
         };
         let looks: [&dyn Fn() -> anyhow::Result<String>; 3] = [
@@ -116,29 +117,29 @@ fn i10_a_search_and_a_check_that_nobody_waits_for_end_with_the_name_file_or_line
         ];
         for look in looks {
             asked.set(0);
-            assert_eq!(look().unwrap_err().to_string(), "nobody waits");
+            assert_eq!(look().unwrap_err().to_string(), "no caller waits");
             assert_eq!(asked.get(), patience + 1);
         }
     }
 }
 
 #[tokio::test]
-async fn i10_what_looks_on_a_thread_of_its_own_is_told_that_nobody_waits_any_more() {
+async fn i10_blocking_work_learns_that_the_caller_stopped_waiting() {
     let (_folder, workspace) = folder();
     let (begin, began) = tokio::sync::oneshot::channel();
-    let (tell, told) = tokio::sync::oneshot::channel();
+    let (sender, still_awaited) = tokio::sync::oneshot::channel();
     let looking = workspace.blocking(move |_, awaited| {
         begin.send(awaited().is_ok()).unwrap();
         let since = Instant::now();
         while awaited().is_ok() && since.elapsed() < Duration::from_secs(5) {
             std::thread::yield_now();
         }
-        tell.send(awaited().is_ok()).unwrap();
+        sender.send(awaited().is_ok()).unwrap();
         Ok(String::new())
     });
     let was_awaited = tokio::select! {
         was_awaited = began => was_awaited.unwrap(),
         _ = looking => panic!("it looks for as long as somebody waits"),
     };
-    assert_eq!((was_awaited, told.await.unwrap()), (true, false));
+    assert_eq!((was_awaited, still_awaited.await.unwrap()), (true, false));
 }

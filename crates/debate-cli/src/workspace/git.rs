@@ -245,7 +245,7 @@ fn text_of(path: &Path) -> Option<String> {
 /// Returns whether anything below a folder is a link. However deep it is, one folder is open at a time.
 ///
 /// # Errors
-/// It cannot be listed, or nobody waits for it any more.
+/// The folder cannot be listed, or the caller no longer waits for the result.
 fn has_links(folder: &Path, awaited: &Awaited<'_>) -> anyhow::Result<bool> {
     let mut left = vec![folder.to_owned()];
     while let Some(folder) = left.pop() {

@@ -11,7 +11,8 @@ impl Workspace {
     /// Says whether words stand in a file at a line, white space aside.
     ///
     /// # Errors
-    /// It may not look there, the file has more than is read, or nobody waits for it any more. A file that is not there, or is none of text, holds no words and refutes.
+    /// The path is not allowed, the file is too large, or the caller no longer waits for the result. A file
+    /// that is missing or is not text refutes the quotation.
     pub(super) fn check(
         &self,
         path: &str,

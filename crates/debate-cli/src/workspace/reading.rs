@@ -47,7 +47,7 @@ impl Workspace {
     /// folder all files.
     ///
     /// # Errors
-    /// There is nothing to search for, it may not look there, or nobody waits for it any more.
+    /// The text is empty, the path is not allowed, or the caller no longer waits for the result.
     pub(super) fn search(
         &self,
         text: &str,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use debate_core::formats::investigation::evidence::CHECK_TOOL;
+use debate_core::id::Timestamp;
 use debate_engine::Tool;
 use serde_json::{Value, json};
 
@@ -26,7 +27,7 @@ impl Tool for Look {
         &self.arguments
     }
 
-    async fn run(&self, arguments: &str) -> Result<String, String> {
+    async fn run(&self, arguments: &str, _as_of: Timestamp) -> Result<String, String> {
         let found = self.workspace.run(self.name, arguments).await;
         found.map(|found| clipped(&found)).map_err(|error| clipped(&format!("{error:#}")))
     }

@@ -156,14 +156,14 @@ fn k15_of_an_archived_debate_no_more_is_read_than_was_archived() {
     assert_eq!(elsewhere.run(["export", &id, "--output", "longer.bundle"]).code, Some(0));
     let longer = fs::File::open(elsewhere.path("longer.bundle")).unwrap();
     let longer = std::io::read_to_string(flate2::read::MultiGzDecoder::new(longer)).unwrap();
-    // Whoever went on reading behind the first event too many would come to a line that is none, and say so.
+    // A reader that goes on after the first surplus event would reach the invalid line and report it.
     let (before, end) = longer.trim_end().rsplit_once('\n').unwrap();
     for bytes in [&longer, &format!("{before}\nno line of a bundle\n{end}\n")] {
         fs::write(&bundle, bytes).unwrap();
         let refused = program.run(["restore", &id, "--from", "archive"]);
         assert_eq!(refused.code, Some(4), "{refused:?}");
-        let told = format!("the debate in it does not end with event {events}, as archived");
-        assert!(refused.stderr.contains(&told), "{refused:?}");
+        let expected = format!("the debate in it does not end with event {events}, as archived");
+        assert!(refused.stderr.contains(&expected), "{refused:?}");
     }
 }
 
@@ -184,12 +184,12 @@ fn k15_another_end_of_the_same_length_is_not_what_was_archived() {
     assert_eq!(elsewhere.run(["verify", "--bundle", "other.bundle"]).code, Some(0));
     fs::copy(elsewhere.path("other.bundle"), &bundle).unwrap();
 
-    let told = "the debate in it does not end with event ";
+    let expected = "the debate in it does not end with event ";
     let shown = program.run(["show", &id, "--archive", "archive"]);
-    assert!(shown.code != Some(0) && shown.stdout.is_empty() && shown.stderr.contains(told), "{shown:?}");
+    assert!(shown.code != Some(0) && shown.stdout.is_empty() && shown.stderr.contains(expected), "{shown:?}");
     for args in [&["verify", &id][..], &["verify", "--all"]] {
         let ran = program.run(args.iter().copied().chain(["--archive", "archive"]));
-        assert!(ran.code == Some(4) && ran.stdout.contains(told), "{args:?}: {ran:?}");
+        assert!(ran.code == Some(4) && ran.stdout.contains(expected), "{args:?}: {ran:?}");
     }
     assert_eq!(program.run(["restore", &id, "--from", "archive"]).code, Some(4));
 }
@@ -211,17 +211,17 @@ fn k15_no_name_of_a_bundle_leads_out_of_the_archive() {
     let absolute = elsewhere.to_str().unwrap();
     for name in ["../it.bundle", absolute, "below/it.bundle", "./it.bundle", "it.bundle/", "..", ".", "/"] {
         is_named(name);
-        let told = format!("{name} is no bundle's name\n");
+        let expected = format!("{name} is no bundle's name\n");
         let shown = program.run(["show", &id, "--archive", "archive"]);
         assert!(
-            shown.code != Some(0) && shown.stdout.is_empty() && shown.stderr.ends_with(&told),
+            shown.code != Some(0) && shown.stdout.is_empty() && shown.stderr.ends_with(&expected),
             "{shown:?}"
         );
-        says(&program.run(["verify", &id, "--archive", "archive"]), 4, &told);
+        says(&program.run(["verify", &id, "--archive", "archive"]), 4, &expected);
         let restored = program.run(["restore", &id, "--from", "archive"]);
-        assert!(restored.code == Some(4) && restored.stderr.ends_with(&told), "{restored:?}");
+        assert!(restored.code == Some(4) && restored.stderr.ends_with(&expected), "{restored:?}");
         let again = program.run(["archive", &id, "--to", "archive"]);
-        says(&again, 2, &format!("kept      {id}  {told}"));
+        says(&again, 2, &format!("kept      {id}  {expected}"));
     }
     is_named("it.bundle");
     says(&program.run(["restore", &id, "--from", "archive"]), 0, "restored  ");
@@ -240,15 +240,15 @@ fn k15_an_archive_out_of_which_words_were_taken_is_neither_shown_nor_restored() 
     let event = worded.filter(|event| event.contains_key("prose")).nth(1).unwrap();
     // The order of the rest is how a bundle is written.
     event.shift_remove("prose");
-    let told = format!("event {}: its words were deleted and no redaction is on record", event["seq"]);
+    let expected = format!("event {}: its words were deleted and no redaction is on record", event["seq"]);
     fs::write(&bundle, gzip(&text(&lines))).unwrap();
 
     let shown = program.run(["show", &id, "--archive", "archive"]);
-    assert!(shown.code != Some(0) && shown.stdout.is_empty() && shown.stderr.contains(&told), "{shown:?}");
+    assert!(shown.code != Some(0) && shown.stdout.is_empty() && shown.stderr.contains(&expected), "{shown:?}");
     let verified = program.run(["verify", &id, "--archive", "archive"]);
-    assert!(verified.code == Some(4) && verified.stdout.contains(&told), "{verified:?}");
+    assert!(verified.code == Some(4) && verified.stdout.contains(&expected), "{verified:?}");
     let restored = program.run(["restore", &id, "--from", "archive"]);
-    assert!(restored.code == Some(4) && restored.stderr.contains(&told), "{restored:?}");
+    assert!(restored.code == Some(4) && restored.stderr.contains(&expected), "{restored:?}");
     fs::write(&bundle, kept).unwrap();
     assert_eq!(
         program.run(["restore", &id, "--from", "archive"]).code,
@@ -267,7 +267,7 @@ fn k15_words_that_are_put_back_into_an_archive_are_neither_shown_nor_restored() 
     let log = program.run(["log", &id, "--json"]).stdout;
     assert_eq!(program.run(["archive", &id, "--to", "archive"]).code, Some(0));
     let bundle = program.path("archive").join(bundle_of(&program, &id));
-    // Whoever kept the words can put them back: no hash tells whether they are there.
+    // The deleted text can be put back from a copy: no hash shows whether it is there.
     let (mut lines, worded) = (unpacked(&bundle), unpacked(&program.path("worded.bundle")));
     let first = lines.iter().position(|line| line.get("event").is_some()).unwrap();
     assert!(lines[first]["event"]["prose"].is_null() && !worded[first]["event"]["prose"].is_null());
@@ -316,10 +316,10 @@ fn what_cannot_be_archived_or_restored_is_one_clear_line() {
     );
     let none = program.run(["archive", "--older-than", "0", "--to", "archive"]);
     assert_eq!((none.code, none.stdout.as_str()), (Some(0), ""));
-    let nobody = "00000000-0000-4000-8000-000000000000";
-    for args in [["archive", nobody, "--to", "archive"], ["restore", nobody, "--from", "archive"]] {
+    let unknown_id = "00000000-0000-4000-8000-000000000000";
+    for args in [["archive", unknown_id, "--to", "archive"], ["restore", unknown_id, "--from", "archive"]] {
         let ran = program.run(args);
-        assert_eq!((ran.code, ran.stderr), (Some(3), format!("error: there is no debate {nobody}\n")));
+        assert_eq!((ran.code, ran.stderr), (Some(3), format!("error: there is no debate {unknown_id}\n")));
     }
     let damaged = program.debate("deliberation.json");
     alter(&program, &["UPDATE events SET body = replace(body, '1', '2') WHERE seq = 10"]);

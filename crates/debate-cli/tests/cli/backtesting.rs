@@ -48,7 +48,7 @@ fn forecast<'a>(report: &'a Value, of: &str) -> &'a Value {
 }
 
 #[test]
-fn k16_real_questions_are_debated_once_and_set_beside_the_market() {
+fn k16_real_questions_run_once_and_are_compared_with_market() {
     let Some(file) = real_questions() else { return };
     let program = Program::new();
     let args = ["backtest", file.to_str().unwrap(), "--rounds", "1", "--output", "found.json"];
@@ -78,7 +78,7 @@ fn k16_real_questions_are_debated_once_and_set_beside_the_market() {
     let over: Vec<&Value> =
         report["comparisons"].as_array().unwrap().iter().map(|found| &found["of"]).collect();
     assert!(over.contains(&&"market".into()) && over.contains(&&"blind".into()), "{over:?}");
-    assert_eq!(&program.run(["calibration", "--json"]).json(), report, "the same numbers, whoever asks");
+    assert_eq!(&program.run(["calibration", "--json"]).json(), report, "`calibration` prints the same numbers");
 
     let first = &found["debates"][0];
     let log = program.run(["log", first["debate_id"].as_str().unwrap(), "--json"]).lines();
@@ -150,7 +150,7 @@ fn k8_a_real_model_is_asked_only_where_its_cost_was_seen() {
     assert!(lines[1].starts_with("about 99 calls of openai:x, "), "{lines:#?}");
     assert!(lines[2].starts_with("about $0.") && lines[2].contains("at most $"), "{lines:#?}");
     assert!(lines[3].ends_with(" s, 3 debates at once"), "{lines:#?}");
-    assert_eq!(lines[4], "error: nobody was asked yet; --yes asks openai:x");
+    assert_eq!(lines[4], "error: refusing to call openai:x without --yes");
     assert!(program.run(args).stderr.contains("cost unknown: openai:x has no price"));
     assert_eq!(program.run(["list", "--json"]).lines().len(), 0);
 }

@@ -101,8 +101,8 @@ fn k12_a_roundtable_is_checked_the_same_way() {
 
 #[test]
 fn k12_a_model_that_is_not_offered_is_refused_in_every_format() {
-    let options = json!({"options": {"models": {"default": "nobody:1"}}});
-    let review = json!({"debate": {"enabled": true, "model": "nobody:1"}});
+    let options = json!({"options": {"models": {"default": "unknown:1"}}});
+    let review = json!({"debate": {"enabled": true, "model": "unknown:1"}});
     for (file, change, field) in [
         ("taper.json", &options, "options.models.default"),
         ("deliberation.json", &options, "options.models.default"),
@@ -115,8 +115,8 @@ fn k12_a_model_that_is_not_offered_is_refused_in_every_format() {
         let program = Program::new();
         let ran = program.run_with_stdin(&["run", "-", "--store", "memory"], request.to_string().as_bytes());
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{file}: {ran:?}");
-        let told = format!("{field}: \"nobody:1\" is not offered here");
-        assert!(ran.stderr.contains(&told), "{file}: {ran:?}");
+        let expected = format!("{field}: \"unknown:1\" is not offered here");
+        assert!(ran.stderr.contains(&expected), "{file}: {ran:?}");
     }
 }
 
@@ -129,8 +129,8 @@ fn t9_a_flag_of_the_environment_that_does_not_parse_is_named_with_its_source() {
         let mut command = program.command(args.iter().copied());
         let ran = Ran::of(command.env("ROUNDTABLE_EXIT_CONSENSUS", "often").output().unwrap());
         assert_eq!(ran.code, Some(2), "{ran:?}");
-        let told = "ROUNDTABLE_EXIT_CONSENSUS: must be a number (environment)";
-        assert!(ran.stderr.contains(told), "{args:?}: {}", ran.stderr);
+        let expected = "ROUNDTABLE_EXIT_CONSENSUS: must be a number (environment)";
+        assert!(ran.stderr.contains(expected), "{args:?}: {}", ran.stderr);
     }
 }
 

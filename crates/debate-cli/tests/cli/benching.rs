@@ -138,7 +138,7 @@ fn t11_scenarios_are_compared_and_a_trigger_ends_the_command_with_4() {
     assert!((total_s(0) - 8.0).abs() < 0.05 && (total_s(1) - 4.0).abs() < 0.05, "{found}");
     let compared = &found["comparisons"][0];
     assert!((compared["delta"]["latency_reduction"].as_f64().unwrap() - 50.0).abs() < 1.0, "{compared}");
-    // Who speaks beside the others hears less of them: 5 references instead of 7, over a depth of 2 each.
+    // Roles that speak in parallel see less of each other: 5 references instead of 7, over a depth of 2 each.
     let rules: Vec<&Value> =
         compared["triggers"].as_array().unwrap().iter().map(|fired| &fired["rule"]).collect();
     assert_eq!((rules, &compared["recommendation"]), (vec![&json!("interaction")], &json!("reject")));
@@ -171,7 +171,7 @@ fn t11_scenarios_are_compared_and_a_trigger_ends_the_command_with_4() {
     let named = "devils-advocate-last-only: differs from its baseline \"devils-advocate-baseline\" in rounds";
     assert!(refused.stderr.contains(named), "{refused:?}");
 
-    complained["scenarios"][1]["baseline"] = json!("nobody");
+    complained["scenarios"][1]["baseline"] = json!("unknown");
     complained["scenarios"][0]["rounds"] = json!(11);
     let path = program.write("wrong.json", complained.to_string());
     let refused = program.run(["bench", "scenarios", path.to_str().unwrap(), "no-such-file.json"]);

@@ -43,7 +43,7 @@ async fn k10_k11_a_start_that_is_sent_again_and_a_watch_whose_server_is_killed_l
         seen.push(watch.next_event().await.unwrap().unwrap().seq);
     }
     server.kill();
-    // Nobody is there: the start waits, and the watch, until somebody is.
+    // No server is up: the start and the watch wait until one is.
     let (again, rest, server) = tokio::join!(
         client.start(request(0)),
         async {
@@ -68,14 +68,14 @@ async fn k10_k11_a_start_that_is_sent_again_and_a_watch_whose_server_is_killed_l
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_no_try_can_mend_is_told_at_once() {
+async fn errors_that_no_retry_can_fix_are_reported_at_once() {
     let program = Program::new();
     let server = Server::start(&program, &["--token", "open-sesame-4711", "--store", "memory"]);
-    let nobody = "00000000-0000-4000-8000-000000000000";
-    let refused = client(&server).watch(nobody, WatchOptions::default()).next().await.unwrap_err();
+    let unknown_id = "00000000-0000-4000-8000-000000000000";
+    let refused = client(&server).watch(unknown_id, WatchOptions::default()).next().await.unwrap_err();
     assert_eq!(refused.code(), Code::Unauthenticated);
     let let_in = Client::new(&format!("http://{}", server.address), Some("open-sesame-4711")).unwrap();
-    let missing = let_in.watch(nobody, WatchOptions::default()).next().await.unwrap_err();
+    let missing = let_in.watch(unknown_id, WatchOptions::default()).next().await.unwrap_err();
     assert_eq!(missing.code(), Code::NotFound);
     let wrong = let_in.start(v1::StartDebateRequest::default()).await.unwrap_err();
     assert_eq!(wrong.code(), Code::InvalidArgument);

@@ -56,7 +56,7 @@ fn k6_k15_a_conclusion_says_nothing_but_what_follows_from_the_events_before_it()
         let forged = |place: &str, value: Value| concluded_otherwise(&lines, id, place, value);
         assert!(forged("/revision", 1.into()) == lines, "as it was made");
         for (place, value, what) in [
-            ("/completeness", json!({"state": "void", "why": ["nobody spoke"]}), "completeness"),
+            ("/completeness", json!({"state": "void", "why": ["no role spoke"]}), "completeness"),
             ("/completeness", json!({"state": "partial", "missing": ["judge"], "why": []}), "completeness"),
             ("/rule", "deadline".into(), "rule that ended the debate"),
             ("/revision", 2.into(), "revision of the conclusion"),
@@ -69,9 +69,9 @@ fn k6_k15_a_conclusion_says_nothing_but_what_follows_from_the_events_before_it()
             ] {
                 let found = run(args);
                 assert_eq!(found.code, Some(4), "{fault}: {found:?}");
-                let mut told =
+                let mut faults =
                     found.stdout.lines().filter(|line| line.starts_with(&format!("FAULT  {id}  ")));
-                assert!(told.any(|line| line.contains(&fault)), "{fault}: {found:?}");
+                assert!(faults.any(|line| line.contains(&fault)), "{fault}: {found:?}");
             }
             assert!(!program.path("new").exists(), "nothing was imported");
         }

@@ -80,14 +80,14 @@ fn every_value_says_where_it_comes_from_and_flags_go_before_environment_before_f
             assert_eq!(row(&bare.json(), name)["value"], "(set)", "{name}: {address}");
         }
     }
-    for (address, told) in [
+    for (address, expected) in [
         ("https://me:s3cret@models.example:8443/v1", "https://models.example:8443/v1"),
         ("https://me%3As3cret%40models.example/v1", "https://[hidden]"),
         ("https://me%3As3cret@models.example/v1", "https://[hidden]"),
         ("https://models.example/v1;key=s3cret", "https://[hidden]"),
     ] {
         let ran = check(&program, &["--json"], &[("OPENAI_BASE_URL", address)]);
-        assert_eq!(row(&ran.json(), "openai-base-url")["value"], told, "{address}");
+        assert_eq!(row(&ran.json(), "openai-base-url")["value"], expected, "{address}");
     }
     let shown = check(&program, &[], &[("DEBATE_CONFIG", "debate.toml")]);
     assert!(shown.stdout.contains("debate.toml:7") && shown.stdout.contains("not set"), "{}", shown.stdout);
@@ -126,7 +126,7 @@ fn all_that_is_unknown_or_wrong_is_one_error_that_names_every_option_with_its_pl
     for (text, says) in [
         ("store = memory\n", "half.toml:1 is no TOML: "),
         ("store = \"memory\"\nstore = \"memory\"\n", "half.toml:2 is no TOML: duplicate key"),
-        ("tls-key = \"key.pem\"\n", "tls-key needs tls-certificate besides"),
+        ("tls-key = \"key.pem\"\n", "tls-key needs tls-certificate"),
         ("tls-client-authorities = \"ca.pem\"\n", "tls-client-authorities needs"),
         ("debates-max = 10001\n", "error: debates-max (half.toml:1): 10001 is not in 1..=10000"),
     ] {

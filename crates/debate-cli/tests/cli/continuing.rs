@@ -12,7 +12,7 @@ fn k17_a_concluded_debate_goes_on_with_a_question_of_its_own() {
     let ran = program.run(["continue", &id, "--focus", "What would it cost?", "--json"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.stderr.contains("continued by 1 round"), "{}", ran.stderr);
-    assert!(!ran.stderr.contains("opened: "), "what came before is not told again: {}", ran.stderr);
+    assert!(!ran.stderr.contains("opened: "), "earlier events are not printed again: {}", ran.stderr);
     let log = program.run(["log", &id, "--json"]).lines();
     assert_eq!(log[..before.len()], before[..]);
     let (more, last) = (&log[before.len()], log.last().unwrap());
@@ -50,6 +50,6 @@ fn k12_what_cannot_go_on_is_refused_and_nothing_is_recorded() {
         assert!(ran.stderr.starts_with("error: ") && ran.stderr.contains(said), "{ran:?}");
     }
     assert_eq!(program.run(["log", &id, "--json"]).stdout, before);
-    let nobody = program.run(["continue", "6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a"]);
-    assert_eq!(nobody.code, Some(3), "{nobody:?}");
+    let unknown = program.run(["continue", "6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a"]);
+    assert_eq!(unknown.code, Some(3), "{unknown:?}");
 }

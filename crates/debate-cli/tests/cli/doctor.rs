@@ -209,7 +209,7 @@ fn a_store_that_is_there_is_opened_and_a_broken_one_fails_without_keeping_the_re
 }
 
 #[test]
-fn models_that_cannot_be_asked_fail_all_at_once_and_nobody_is_asked() {
+fn unusable_models_all_fail_at_once_and_no_model_is_called() {
     let program = Program::new();
     let args = ["doctor", "--model", "openai:a", "--offer", "anthropic:b,gemini:c"];
     let command = |variables: &[(&str, &str)]| {
@@ -255,5 +255,5 @@ fn files_of_tls_that_the_configuration_names_are_looked_at() {
         assert!(ran.stdout.contains("files and connections may be open"), "{}", ran.stdout);
     }
     let half = Ran::of(program.command(["doctor"]).env("DEBATE_TLS_KEY", "key.pem").output().unwrap());
-    assert!(half.stdout.contains("FAIL  config  tls-key needs tls-certificate besides"), "{half:?}");
+    assert!(half.stdout.contains("FAIL  config  tls-key needs tls-certificate"), "{half:?}");
 }

@@ -83,7 +83,7 @@ fn k23_a_second_process_leaves_a_debate_to_the_one_that_drives_it() {
     command.stderr(Stdio::null());
     let mut server = Server::of(command);
     let said = server.says();
-    assert!(said.contains("0 debates taken up"), "{said}");
+    assert!(said.contains("0 debates to resume"), "{said}");
     let ran = Ran::of(child.wait_with_output().unwrap());
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert_eq!(ran.json()["extra"]["completeness"]["state"], "full");
@@ -96,11 +96,11 @@ fn k23_a_second_process_leaves_a_debate_to_the_one_that_drives_it() {
     );
     assert!(started.clone().all(|event| event["body"]["cause"] != "lost"));
     assert_eq!(asked(&log), BTreeSet::from([MODEL]));
-    // A debate of the server's own runs beside it.
+    // Another process may run a debate with its own model at the same time.
     let file = example("ice.json");
     let (mut child, _) = begin(&program, &provider);
-    let beside = program.run(["run", file.to_str().unwrap(), "--quiet", "--model", "simulated"]);
-    assert_eq!(beside.code, Some(0), "{beside:?}");
+    let other = program.run(["run", file.to_str().unwrap(), "--quiet", "--model", "simulated"]);
+    assert_eq!(other.code, Some(0), "{other:?}");
     child.kill().unwrap();
     child.wait().unwrap();
 }
@@ -113,11 +113,11 @@ async fn k23_no_process_goes_on_with_another_model() {
     child.wait().unwrap();
     let events = log(&program, &id).len();
     let mut command = program.command(["serve", "--listen", "127.0.0.1:0", "--model", "simulated"]);
-    let told = program.path("server.log");
-    command.stderr(std::fs::File::create(&told).unwrap());
+    let log_path = program.path("server.log");
+    command.stderr(std::fs::File::create(&log_path).unwrap());
     let server = Server::of(command);
     let says = "left alone";
-    while !std::fs::read_to_string(&told).unwrap().contains(says) {
+    while !std::fs::read_to_string(&log_path).unwrap().contains(says) {
         std::thread::sleep(Duration::from_millis(20));
     }
     // The lease is given back right after it was said.

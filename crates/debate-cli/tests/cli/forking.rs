@@ -52,7 +52,7 @@ fn k14_a_fork_without_a_role_runs_anew_what_saw_it_and_says_where_it_is_from() {
 }
 
 #[test]
-fn k14_a_fork_of_a_fork_with_another_pooling_asks_nobody() {
+fn k14_fork_of_fork_with_other_pooling_calls_no_model() {
     let program = Program::new();
     let parent = program.debate("ice.json");
     let (child, _) = fork(&program, &parent, &["--at", "50", "--judge-order", "reversed"]);
@@ -122,16 +122,16 @@ fn k14_a_roundtable_without_an_agent_asks_anew_only_who_heard_it() {
 fn k14_a_fork_that_cannot_be_is_one_clear_error() {
     let program = Program::new();
     let parent = program.debate("deliberation.json");
-    let nobody = "00000000-0000-4000-8000-000000000000";
+    let unknown_id = "00000000-0000-4000-8000-000000000000";
     for (args, code, why) in [
         (vec![parent.as_str(), "--at", "9999"], 2, "cannot be forked at 9999"),
-        (vec![&parent, "--without", "nobody"], 2, "nobody is no participant of this debate"),
+        (vec![&parent, "--without", "stranger"], 2, "stranger is no participant of this debate"),
         (vec![&parent, "--pooling", "trimmed"], 2, "a deliberation pools nothing"),
         (vec![&parent, "--pooling", "best"], 2, "write one of linear, log_odds, extremised, trimmed"),
         (vec![&parent, "--set", "rounds=3"], 2, "is no change"),
-        (vec![&parent, "--set", "model=nobody:x"], 2, "write one of simulated"),
+        (vec![&parent, "--set", "model=unknown:x"], 2, "write one of simulated"),
         (vec![&parent, "--without", "a", "--pooling", "linear"], 2, "cannot be used with"),
-        (vec![nobody], 3, "there is no debate"),
+        (vec![unknown_id], 3, "there is no debate"),
     ] {
         let ran = program.run(["fork"].iter().chain(&args));
         assert_eq!(ran.code, Some(code), "{args:?}: {ran:?}");

@@ -3,37 +3,52 @@
 use crate::program::Program;
 
 #[test]
-fn help_lists_commands_examples_and_exit_codes() {
+fn help_groups_the_commands_and_fits_on_a_screen() {
     let program = Program::new();
-    let help = program.run(["--help"]);
+    let help = program.run(["-h"]);
     assert_eq!(help.code, Some(0));
-    for text in
-        ["Examples:", "Exit codes:", "130  interrupted", "DEBATE_STORE", "DEBATE_MODEL", "OPENAI_BASE_URL"]
-    {
+    for text in ["\nAsk:\n  run ", "\nRead:\n  list ", "Examples:", "DEBATE_STORE", "DEBATE_MODEL"] {
         assert!(help.stdout.contains(text), "{text}: {}", help.stdout);
     }
-    for command in [
-        "run",
-        "serve",
-        "list",
-        "show",
-        "watch",
-        "log",
-        "replay",
-        "verify",
-        "report",
-        "cancel",
-        "golden",
-        "doctor",
-        "bench",
-        "completions",
-    ] {
+    assert!(!help.stdout.contains("--otlp-endpoint"), "{}", help.stdout);
+    assert!(help.stdout.lines().all(|line| line.chars().count() <= 110), "{}", help.stdout);
+    for command in ["run", "serve", "show", "verify", "golden", "bench", "completions"] {
         assert!(help.stdout.contains(&format!("\n  {command} ")), "{command}: {}", help.stdout);
-        let help = program.run([command, "--help"]);
-        assert_eq!(help.code, Some(0));
-        assert!(help.stdout.contains("Examples:\n  debate "), "{command}: {}", help.stdout);
+        let short = program.run([command, "-h"]);
+        assert!(!short.stdout.contains("--otlp-endpoint"), "{command}: {}", short.stdout);
+        let long = program.run([command, "--help"]);
+        assert_eq!(long.code, Some(0));
+        assert!(long.stdout.contains("Examples:\n  debate "), "{command}: {}", long.stdout);
+        assert!(long.stdout.contains("--otlp-endpoint"), "{command}: {}", long.stdout);
     }
     assert_eq!(program.run(["--version"]).stdout, concat!("debate ", env!("CARGO_PKG_VERSION"), "\n"));
+}
+
+#[test]
+fn help_explains_commands_and_topics() {
+    let program = Program::new();
+    for (asked, text) in [
+        (&["request"][..], "prediction_context"),
+        (&["formats"], "investigation  investigators"),
+        (&["models"], "openai:NAME"),
+        (&["options"], "--otlp-endpoint <URL>"),
+        (&["environment"], "DEBATE_LISTEN"),
+        (&["exit-codes"], "130  interrupted"),
+        (&["token", "new"], "Usage: debate token new"),
+        (&["list"], "Usage: debate list"),
+        (&[], "\nAsk:\n  run "),
+    ] {
+        let help = program.run(["help"].iter().chain(asked));
+        assert_eq!((help.code, help.stderr.as_str()), (Some(0), ""), "{asked:?}");
+        assert!(help.stdout.contains(text), "{asked:?}: {}", help.stdout);
+    }
+    let example = program.run(["help", "request"]).stdout;
+    let request = &example[example.find('{').unwrap()..=example.rfind('}').unwrap()];
+    let ran = program.run_with_stdin(&["run", "-", "--store", "memory", "--quiet"], request.as_bytes());
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let unknown = program.run(["help", "nothing"]);
+    assert_eq!(unknown.code, Some(2), "{unknown:?}");
+    assert!(unknown.stderr.contains("topics are request, formats, models"), "{unknown:?}");
 }
 
 #[test]

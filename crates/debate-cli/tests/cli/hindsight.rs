@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::program::Program;
 
-const NOBODY: &str = "00000000-0000-4000-8000-000000000000";
+const UNKNOWN_ID: &str = "00000000-0000-4000-8000-000000000000";
 
 #[test]
 fn k16_a_debate_is_resolved_scored_and_corrected() {
@@ -29,7 +29,8 @@ fn k16_a_debate_is_resolved_scored_and_corrected() {
     assert_eq!(resolution["scores"]["roles"].as_array().unwrap().len(), 5);
     assert!(program.run(["show", &id]).stdout.contains("What happened: yes"));
 
-    assert_eq!(program.run(["resolve", &id, "no"]).code, Some(0));
+    let by_label = program.run(["resolve", &id, "NO"]);
+    assert!(by_label.stdout.starts_with(&format!("debate {id} is resolved: no\n")), "{by_label:?}");
     let found = program.run(["calibration", "--json"]).json();
     assert_eq!((&found["resolved"], &found["simulated"]), (&1.into(), &1.into()));
     assert_eq!((&found["source"], &found["real"]), (&"simulated".into(), &0.into()), "there is nothing else");
@@ -41,7 +42,7 @@ fn k16_a_debate_is_resolved_scored_and_corrected() {
     assert_eq!(counts.map(|bin| bin["count"].as_u64().unwrap()).sum::<u64>(), 1);
     let blind = &found["comparisons"][2];
     assert_eq!((&blind["of"], &blind["finding"]), (&"blind".into(), &"too_few".into()));
-    assert!(blind["brier"].is_null() && last["brier"].is_null(), "of too few nothing is told");
+    assert!(blind["brier"].is_null() && last["brier"].is_null(), "too few questions give no estimate");
     let prompts = found["groups"][0]["prompts"].to_string();
     assert!(
         prompts.contains("prediction/argue.standard@") && prompts.contains("prediction/score.standard@"),
@@ -77,13 +78,13 @@ fn k16_a_file_of_many_is_recorded_whole_or_not_at_all() {
         program.run(["resolve", "--from", file.to_str().unwrap()])
     };
     let faulty =
-        [line(&ice, "yes"), "{}".to_owned(), line(&rates, "snow"), line(NOBODY, "yes"), line(&ice, "no")];
+        [line(&ice, "yes"), "{}".to_owned(), line(&rates, "snow"), line(UNKNOWN_ID, "yes"), line(&ice, "no")];
     let ran = resolve(&faulty);
     assert_eq!(ran.code, Some(2), "{ran:?}");
     for fault in [
         "line 2: missing field `debate_id`",
         "line 3: snow is not an outcome of this debate",
-        &format!("line 4: there is no debate {NOBODY}"),
+        &format!("line 4: there is no debate {UNKNOWN_ID}"),
         "line 5: says something else of a debate than line 1",
     ] {
         assert!(ran.stderr.contains(fault), "{fault}: {}", ran.stderr);
@@ -102,14 +103,18 @@ fn k16_what_cannot_be_resolved_is_one_clear_error() {
     let topic = program.debate("deliberation.json");
     let line = |id: &str, why: &str| format!("error: cannot resolve debate {id}: {why}\n");
     for (args, code, stderr) in [
-        (vec!["resolve", &id, "snow"], 2, line(&id, "snow is not an outcome of this debate")),
+        (
+            vec!["resolve", &id, "snow"],
+            2,
+            line(&id, "snow is not an outcome of this debate; its outcomes are yes (Yes), no (No)"),
+        ),
         (vec!["resolve", &topic, "yes"], 2, line(&topic, "yes is not an outcome of this debate")),
         (
             vec!["resolve", &id, "yes", "--at", "2999-01-01"],
             2,
             line(&id, "2999-01-01T00:00:00.000Z is still to come"),
         ),
-        (vec!["resolve", NOBODY, "yes"], 3, line(NOBODY, &format!("there is no debate {NOBODY}"))),
+        (vec!["resolve", UNKNOWN_ID, "yes"], 3, line(UNKNOWN_ID, &format!("there is no debate {UNKNOWN_ID}"))),
     ] {
         let ran = program.run(&args);
         assert_eq!((ran.code, ran.stderr), (Some(code), stderr), "{args:?}");

@@ -177,8 +177,8 @@ fn k15_both_verifiers_come_to_the_same_verdict_on_forged_bundles() {
         let wanted = if matches!(verdict, Verdict::Fault) { 4 } else { 0 };
         assert_eq!(first.code, Some(wanted), "{number}: {first:?}");
         let unsigned = if let Verdict::Unsigned(words) = verdict { words } else { "" };
-        let told = first.stdout.contains("not wholly signed");
-        assert!(wanted == 4 || told != unsigned.is_empty(), "{number}: {first:?}");
+        let says_unsigned = first.stdout.contains("not wholly signed");
+        assert!(wanted == 4 || says_unsigned != unsigned.is_empty(), "{number}: {first:?}");
         let unchecked = program.run(["verify", "--bundle", "forged.bundle"]);
         assert!(
             unchecked.code == Some(4) || unchecked.stdout.contains(" not wholly signed"),
@@ -189,10 +189,10 @@ fn k15_both_verifiers_come_to_the_same_verdict_on_forged_bundles() {
         }
         let paths = ["audit.pub", "forged.bundle"].map(|name| program.path(name));
         let Some(second) = second_verifier(&[Path::new("--key"), &paths[0], &paths[1]]) else { return };
-        let told = String::from_utf8_lossy(&second.stdout);
+        let stdout = String::from_utf8_lossy(&second.stdout);
         assert_eq!(second.status.code(), Some(wanted), "{number}: {second:?}");
-        assert_eq!(told.contains("not signed"), !unsigned.is_empty(), "{number}: {told}");
-        assert!(told.contains(unsigned), "{number}: {told}");
+        assert_eq!(stdout.contains("not signed"), !unsigned.is_empty(), "{number}: {stdout}");
+        assert!(stdout.contains(unsigned), "{number}: {stdout}");
     }
 }
 
@@ -238,8 +238,8 @@ fn k15_words_of_a_proposal_that_go_without_a_record_are_missed() {
     ] {
         let found = run(args);
         assert_eq!(found.code, Some(4), "{args:?}: {found:?}");
-        let mut told = found.stdout.lines().filter(|line| line.starts_with("FAULT  policy/"));
-        assert!(told.any(|line| line.ends_with(&fault)), "{args:?}: {found:?}");
+        let mut faults = found.stdout.lines().filter(|line| line.starts_with("FAULT  policy/"));
+        assert!(faults.any(|line| line.ends_with(&fault)), "{args:?}: {found:?}");
     }
     assert!(!program.path("new.sqlite").exists(), "nothing was imported");
     program.write("two.bundle", text(&append_to("proposal_started", lines, "unheard_of", "{}")));
@@ -256,8 +256,8 @@ fn without_words(mut lines: Vec<Value>, begin: usize, end: usize) -> (Vec<Value>
     let taken: Vec<_> =
         worded.filter_map(|event| event.shift_remove("prose").map(|_| &event["seq"])).collect();
     assert!(taken.len() > 1);
-    let told = format!("at event {}: its words were deleted and no redaction is on record", taken[0]);
-    (lines, told)
+    let expected = format!("at event {}: its words were deleted and no redaction is on record", taken[0]);
+    (lines, expected)
 }
 
 #[test]
@@ -324,8 +324,8 @@ fn k14_a_forged_fork_is_believed_no_more_than_any_debate() {
         ] {
             let found = run(args);
             assert_eq!(found.code, Some(4), "{why}: {found:?}");
-            let mut told = found.stdout.lines().filter(|line| line.starts_with(&format!("FAULT  {fork}  ")));
-            assert!(told.any(|line| line.contains(why)), "{why}: {found:?}");
+            let mut faults = found.stdout.lines().filter(|line| line.starts_with(&format!("FAULT  {fork}  ")));
+            assert!(faults.any(|line| line.contains(why)), "{why}: {found:?}");
         }
         assert!(!program.path("new").exists(), "nothing was imported");
         if let Some(ran) = second_verifier(&[&path]) {
@@ -339,7 +339,8 @@ fn k15_a_little_that_unpacks_to_much_is_refused_before_it_is_all_unpacked() {
     let program = audited();
     let endless = gzip(&vec![b'['; 80 * 1024 * 1024]);
     assert!(endless.len() < 100 * 1024);
-    // More than a line may have and no line feed; whoever went on would come to what cannot be unpacked, and say so.
+    // More than a line may have, and no line feed. A reader that goes on reaches bytes that cannot be unpacked, and
+    // reports them.
     program.write("bomb.bundle", [&endless, &b"no gzip"[..]].concat());
     for arguments in [&["verify", "--bundle", "bomb.bundle"][..], &["import", "bomb.bundle"]] {
         let refused = program.run(arguments);
@@ -377,9 +378,9 @@ fn k15_a_little_that_unpacks_to_much_is_refused_by_the_second_verifier_too() {
         return;
     };
     // Twice what a line may have, piece by piece, and not all of it; a line that has an end is too long all the same.
-    let told = String::from_utf8_lossy(&ran.stdout);
+    let stdout = String::from_utf8_lossy(&ran.stdout);
     let too_long = "line 0: it is too long";
-    assert_eq!(told, format!("67108864\n2097152 {too_long}\n1572865 {too_long}\n"), "{ran:?}");
+    assert_eq!(stdout, format!("67108864\n2097152 {too_long}\n1572865 {too_long}\n"), "{ran:?}");
 }
 
 #[test]
@@ -436,8 +437,8 @@ fn k13_what_is_wrong_with_a_bundle_steers_no_terminal() {
     let lines = exported(&program, &[]);
     program.write("forged.bundle", text(&append(lines, STEERS, "{}")));
     for command in [&["verify", "--bundle", "forged.bundle"][..], &["import", "forged.bundle"]] {
-        let told = program.run(command);
-        assert!(told.code != Some(0) && is_calm(&[told.stdout, told.stderr].concat()), "{command:?}");
+        let ran = program.run(command);
+        assert!(ran.code != Some(0) && is_calm(&[ran.stdout, ran.stderr].concat()), "{command:?}");
     }
 
     let program = audited();
@@ -447,8 +448,8 @@ fn k13_what_is_wrong_with_a_bundle_steers_no_terminal() {
     let note = lines.iter_mut().find_map(|line| line.pointer_mut("/checkpoint/note")).unwrap();
     *note = note.as_str().unwrap().replacen("debates.example.org", STEERS, 1).into();
     program.write("forged.bundle", text(&lines));
-    let told = program.run(["verify", "--bundle", "forged.bundle"]);
-    assert!(is_calm(&told.stdout), "who made the checkpoint is shown all the same: {told:?}");
+    let found = program.run(["verify", "--bundle", "forged.bundle"]);
+    assert!(is_calm(&found.stdout), "who made the checkpoint is shown all the same: {found:?}");
 
     let made = program.run(["keys", "new", "--name", "an\u{202e}owned.name", "--file", "odd.key"]);
     program.write("odd.pub", made.stdout);
@@ -465,9 +466,9 @@ fn k13_what_is_wrong_with_a_bundle_steers_no_terminal() {
         (&of_a_record, 0),
         (&[&of_a_record[..], &["--leaves", "no.leaves"]].concat(), 4),
     ] {
-        let told = program.run(command);
-        assert!(is_calm(&told.stdout), "whose key it is is shown all the same: {command:?}: {told:?}");
-        assert_eq!((told.code, told.stderr.as_str()), (Some(code), ""), "{command:?}");
+        let ran = program.run(command);
+        assert!(is_calm(&ran.stdout), "whose key it is is shown all the same: {command:?}: {ran:?}");
+        assert_eq!((ran.code, ran.stderr.as_str()), (Some(code), ""), "{command:?}");
     }
 }
 
@@ -480,12 +481,12 @@ fn an_import_tells_which_debates_would_go_on() {
     begun.truncate(8);
     begun.push(json!({}));
     let program = Program::new();
-    for (lines, is_told) in [(counted(begun), true), (whole, false)] {
+    for (lines, is_unfinished) in [(counted(begun), true), (whole, false)] {
         program.write("it.bundle", text(&lines));
         let imported = program.run(["import", "it.bundle"]);
         assert_eq!(imported.code, Some(0), "{imported:?}");
-        let told = imported.stdout.contains("; 1 debate has not ended and will go on");
-        assert_eq!(told, is_told, "{imported:?}");
+        let says_unfinished = imported.stdout.contains("; 1 debate has not ended and will go on");
+        assert_eq!(says_unfinished, is_unfinished, "{imported:?}");
     }
 }
 
@@ -511,8 +512,8 @@ fn k15_another_history_of_a_debate_is_not_imported_however_long_it_is() {
     let is_refused = |name: &str| {
         let before = run(&["log", &id, "--json"]).stdout;
         let refused = run(&["import", name]);
-        let told = format!("the store has other events in debate/{id}; it keeps them");
-        assert!(refused.code == Some(4) && refused.stderr.contains(&told), "{name}: {refused:?}");
+        let expected = format!("the store has other events in debate/{id}; it keeps them");
+        assert!(refused.code == Some(4) && refused.stderr.contains(&expected), "{name}: {refused:?}");
         assert_eq!(refused.stdout, "");
         assert_eq!(run(&["log", &id, "--json"]).stdout, before, "{name}: nothing is written");
     };

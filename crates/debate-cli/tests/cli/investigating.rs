@@ -116,7 +116,7 @@ fn i10_no_git_is_run_that_lies_in_the_workspace_wherever_programs_are_looked_for
 #[test]
 fn i10_what_is_quoted_of_this_repository_stands_there_and_is_marked_so() {
     let program = Program::new();
-    // A checkout whose .git is a file has no list of its files; what was built beside them is not for a search.
+    // A checkout whose .git is a file has no list of its files; a search must skip what was built next to them.
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
     let root = if root.join(".git").is_dir() { root } else { root.join("crates") };
     let problem =

@@ -104,8 +104,8 @@ fn a_key_that_a_provider_sends_back_is_in_no_log_no_store_no_bundle_and_no_word_
             let files = std::fs::read_dir(program.path("")).unwrap();
             let files = files.map(|file| std::fs::read(file.unwrap().path()).unwrap());
             let files = files.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-            let told = [ran, log, doctor].into_iter().flat_map(|ran| [ran.stdout, ran.stderr]);
-            for text in told.chain(files) {
+            let texts = [ran, log, doctor].into_iter().flat_map(|ran| [ran.stdout, ran.stderr]);
+            for text in texts.chain(files) {
                 assert!(!text.contains(KEY), "{name} {kind}: {text}");
             }
             assert!(provider.seen(KEY), "{name} {kind}: it was sent the key");
@@ -295,7 +295,7 @@ fn limits_and_offers_that_cannot_be_used_are_one_clear_error() {
         .envs([("DEBATE_OFFER", "openai:a,openai:b"), ("OPENAI_BASE_URL", "http://localhost:1/v1")])
         .output()
         .unwrap();
-    assert!(simulated.status.success(), "a model that nobody asks is no trouble");
+    assert!(simulated.status.success(), "an unused model causes no error");
 }
 
 #[test]
@@ -319,10 +319,10 @@ fn a_key_that_goes_over_the_network_unencrypted_is_warned_of_once() {
         let held = ran(&["run", example("ice.json").to_str().unwrap()]);
         let warned = held.stderr.matches("goes over the network unencrypted: write https://").count();
         assert_eq!(warned, warnings, "{held:?}");
-        let told = ran(&["doctor"]);
-        let warned = told.stdout.matches("a key is set; it is sent unencrypted: write https://").count();
+        let checked = ran(&["doctor"]);
+        let warned = checked.stdout.matches("a key is set; it is sent unencrypted: write https://").count();
         // Of models, each has a line.
-        assert_eq!(warned, warnings / 2 * 3, "{told:?}");
-        assert!([held, told].iter().all(|ran| !format!("{ran:?}").contains(key)));
+        assert_eq!(warned, warnings / 2 * 3, "{checked:?}");
+        assert!([held, checked].iter().all(|ran| !format!("{ran:?}").contains(key)));
     }
 }

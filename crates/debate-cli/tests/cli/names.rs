@@ -145,11 +145,11 @@ fn k13_the_change_of_a_fork_and_rules_that_were_broken_are_shown_and_neither_ste
     }
     let its_own =
         [recorded(&stranger, stream(parent)), renamed(&stranger, stream(fork), &["simulated:1"], 1_000)];
-    for (program, id, told) in
+    for (program, id, expected) in
         [(forged, parent, "set aside: T3a"), (holding(its_own), fork, "with model=simulated:1a")]
     {
         let report = program.run(["report", id, "--format", "md"]).stdout;
-        assert!(is_calm(&report) && report.contains(told), "{report}");
+        assert!(is_calm(&report) && report.contains(expected), "{report}");
         has_no_markup(&report, false);
     }
 }
@@ -175,8 +175,8 @@ fn k13_names_in_a_log_of_proposals_that_somebody_sent_steer_no_terminal() {
     let program = holding([renamed(&stranger, proposals, &["openai:some-model"], 1_000)]);
     let shown = program.run(["policy", "show", "security"]);
     assert!(shown.code == Some(0) && is_calm(&shown.stdout), "{shown:?}");
-    for told in ["by openai:some-modela", "accepted by clia"] {
-        assert!(shown.stdout.contains(told), "{told}: {shown:?}");
+    for expected in ["by openai:some-modela", "accepted by clia"] {
+        assert!(shown.stdout.contains(expected), "{expected}: {shown:?}");
     }
 }
 
@@ -200,7 +200,7 @@ fn k13_what_a_log_that_somebody_sent_says_is_missing_neither_steers_nor_formats(
     let stranger = Program::new();
     let id = stranger.debate("deliberation.json");
     let said = serde_json::to_string(STEERS).unwrap();
-    for (whole, told) in [
+    for (whole, expected) in [
         (format!(r#"{{"state":"partial","missing":[{said}],"why":["Late."]}}"#), "PARTIAL"),
         (format!(r#"{{"state":"partial","missing":["x"],"why":[{said}]}}"#), "PARTIAL"),
         (format!(r#"{{"state":"void","why":[{said}]}}"#), "VOID"),
@@ -212,7 +212,7 @@ fn k13_what_a_log_that_somebody_sent_says_is_missing_neither_steers_nor_formats(
         log[last].body = body;
         log[last].hash = hash_of(&log[last - 1].hash, &log[last]);
         let report = holding([log]).run(["report", &id, "--format", "md"]).stdout;
-        assert!(is_calm(&report) && report.contains(told), "{report}");
+        assert!(is_calm(&report) && report.contains(expected), "{report}");
         has_no_markup(&report, false);
     }
 }

@@ -15,8 +15,8 @@ fn a_debate_is_held_read_and_verified_on_postgres() {
         ran
     };
     let file = example("deliberation.json");
-    let told = run(&["run", file.to_str().unwrap(), "--json"]);
-    let id = told.json()["debate_id"].as_str().unwrap().to_owned();
+    let printed = run(&["run", file.to_str().unwrap(), "--json"]);
+    let id = printed.json()["debate_id"].as_str().unwrap().to_owned();
     assert!(run(&["list"]).stdout.contains(&id[..8]));
     assert!(!run(&["show", &id]).stdout.is_empty());
     let log = run(&["log", &id, "--json"]).stdout;
@@ -46,8 +46,8 @@ fn a_database_that_cannot_be_used_is_one_clear_error_without_the_password() {
         let ran = program.run(args.iter().copied().chain(["--store", &url]));
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(5), ""), "{args:?}: {ran:?}");
         assert_eq!(ran.stderr.lines().count(), 1, "{args:?}: {}", ran.stderr);
-        let is_told = ran.stderr.contains(says) && !ran.stderr.contains("s3cret");
-        assert!(is_told, "{args:?}: {}", ran.stderr);
+        let is_reported = ran.stderr.contains(says) && !ran.stderr.contains("s3cret");
+        assert!(is_reported, "{args:?}: {}", ran.stderr);
     }
     let help = program.command(["--help"]).env("DEBATE_STORE", "postgres://a:s3cret@b/c").output().unwrap();
     assert!(!String::from_utf8(help.stdout).unwrap().contains("s3cret"));

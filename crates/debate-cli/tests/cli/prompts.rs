@@ -58,6 +58,24 @@ fn p24_the_first_prompts_of_a_request_are_shown_without_a_debate() {
 }
 
 #[test]
+fn k19_prompts_of_every_format_state_the_day_that_the_request_sets() {
+    let program = Program::new();
+    for file in ["ice.json", "deliberation.json", "roundtable-delphi.json", "review.json", "leap_second.json"]
+    {
+        let mut request: Value = serde_json::from_slice(&std::fs::read(example(file)).unwrap()).unwrap();
+        request["options"]["as_of"] = json!("2024-02-29");
+        program.write("dated.json", request.to_string());
+        let tried = program.run(["prompts", "try", "dated.json"]);
+        assert!(tried.stdout.contains("2024-02-29"), "{file}: {tried:?}");
+        request["options"]["as_of"] = json!("29 February");
+        program.write("dated.json", request.to_string());
+        let refused = program.run(["prompts", "try", "dated.json"]);
+        assert_eq!(refused.code, Some(2), "{file}: {refused:?}");
+        assert_eq!(refused.stderr.matches("options.as_of: ").count(), 1, "{file}: {refused:?}");
+    }
+}
+
+#[test]
 fn p15_the_preset_is_the_options_then_the_requests_then_standard() {
     let program = Program::new();
     let versions = |file: &str, flags: &[&str]| -> String {

@@ -164,15 +164,15 @@ fn k14_a_fork_is_proved_with_what_it_was_forked_from() {
 }
 
 #[test]
-fn k15_what_is_not_signed_is_told_apart() {
+fn k15_unsigned_debates_are_reported_as_unsigned() {
     let program = audited();
     program.debate("deliberation.json");
     assert_eq!(checkpoint(&program).code, Some(0));
     let late = program.debate("deliberation.json");
-    let nobody = "00000000-0000-4000-8000-000000000000";
+    let unknown_id = "00000000-0000-4000-8000-000000000000";
     let check = |id| program.run(["verify", id, "--checkpoint", "proof", "--key", "audit.pub"]);
     assert!(check(&late).stdout.contains(", not signed yet, "));
-    assert_eq!(check(nobody).code, Some(3));
+    assert_eq!(check(unknown_id).code, Some(3));
 
     let export = ["export", &late, "--checkpoint", "proof", "--output", "late.bundle"];
     let refused = program.run(export);
@@ -337,8 +337,8 @@ fn k15_a_bundle_proves_that_it_continues_what_was_seen_before() {
     let [key, since, bundle] = ["audit.pub", made_up, "one.bundle"].map(|name| program.path(name));
     let args = [Path::new("--key"), &key, Path::new("--since"), &since, &bundle];
     if let Some(output) = second_verifier(&args) {
-        let (code, told) = (output.status.code(), String::from_utf8(output.stdout).unwrap());
-        assert!(code == Some(4) && told.contains("the note is not signed by the key"), "{told}");
+        let (code, stdout) = (output.status.code(), String::from_utf8(output.stdout).unwrap());
+        assert!(code == Some(4) && stdout.contains("the note is not signed by the key"), "{stdout}");
     }
 
     let without = ["export", &id, "--checkpoint", "proof", "--output", "one.bundle"];
@@ -449,8 +449,8 @@ fn k15_words_whose_deletion_a_bundle_records_are_deleted_though_the_store_has_an
     }
 
     let refused = import("recorded.bundle");
-    let told = format!("the store has other events in debate/{other}; it keeps them\n");
-    assert!(refused.code == Some(4) && refused.stderr.ends_with(&told), "{refused:?}");
+    let expected = format!("the store has other events in debate/{other}; it keeps them\n");
+    assert!(refused.code == Some(4) && refused.stderr.ends_with(&expected), "{refused:?}");
     for (id, redacted) in [(before, 1), (other, 0), (behind, 1)] {
         let found = elsewhere.run(["verify", id, "--json"]).json();
         let unfinished = &found["unfinished_redactions"];
@@ -475,7 +475,7 @@ fn a_redaction_that_cannot_be_is_refused() {
 }
 
 #[test]
-fn a_private_key_is_nobody_elses_and_is_never_overwritten() {
+fn a_private_key_is_owner_only_and_never_overwritten() {
     let program = audited();
     let path = program.path("audit.key");
     #[cfg(unix)]

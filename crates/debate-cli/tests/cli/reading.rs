@@ -2,7 +2,7 @@
 
 use crate::program::{Program, example};
 
-const NOBODY: &str = "00000000-0000-4000-8000-000000000000";
+const UNKNOWN_ID: &str = "00000000-0000-4000-8000-000000000000";
 
 #[test]
 fn a_debate_is_found_shown_and_followed_after_its_run() {
@@ -107,23 +107,23 @@ fn a_debate_that_is_not_there_is_not_found() {
     let program = Program::new();
     program.debate("deliberation.json");
     for args in [
-        &["show", NOBODY][..],
-        &["log", NOBODY],
-        &["watch", NOBODY],
-        &["replay", NOBODY],
-        &["verify", NOBODY],
-        &["cancel", NOBODY],
+        &["show", UNKNOWN_ID][..],
+        &["log", UNKNOWN_ID],
+        &["watch", UNKNOWN_ID],
+        &["replay", UNKNOWN_ID],
+        &["verify", UNKNOWN_ID],
+        &["cancel", UNKNOWN_ID],
     ] {
         let ran = program.run(args);
         assert_eq!(ran.code, Some(3), "{args:?}: {ran:?}");
-        assert_eq!(ran.stderr, format!("error: there is no debate {NOBODY}\n"), "{args:?}");
+        assert_eq!(ran.stderr, format!("error: there is no debate {UNKNOWN_ID}\n"), "{args:?}");
     }
     let ran = program.run(["show", "not-an-id"]);
     assert_eq!(ran.code, Some(2), "{ran:?}");
 }
 
 #[test]
-fn k9_a_debate_that_nobody_drives_is_cancelled_from_outside() {
+fn k9_a_debate_that_no_process_runs_can_be_cancelled() {
     let program = Program::new();
     let slow = ["run", "--model", "simulated:latency=60s"];
     let mut command =

@@ -61,8 +61,8 @@ fn a_report_is_one_file_that_says_what_the_result_says() {
         assert_eq!(then["page"]["hash"], hash(2).as_str(), "the hash is that event's own");
         let markdown = program.run(["report", &id, "--format", "md", "--at", "3"]).stdout;
         let head = log.len();
-        let told = format!("hash {}. The log was checked to event {head}, hash {}.", hash(2), hash(head - 1));
-        assert!(markdown.contains(&told), "{told}: {markdown}");
+        let expected = format!("hash {}. The log was checked to event {head}, hash {}.", hash(2), hash(head - 1));
+        assert!(markdown.contains(&expected), "{expected}: {markdown}");
         assert!(
             markdown.contains(&format!("- As it was at event 3 of {head}; at event {head} it is concluded"))
         );
@@ -95,9 +95,9 @@ fn says_what_the_page_says(markdown: &str, page: &Value, has_numbers: bool) {
     }
     if let Some(dissenters) = decision["dissenters"].as_array() {
         let who: Vec<&str> = dissenters.iter().filter_map(Value::as_str).collect();
-        let told = markdown.lines().find_map(|line| line.strip_prefix("- Who disagreed: ")).unwrap();
-        let names = who.iter().all(|who| told.contains(who.split(' ').next().unwrap()));
-        assert!(names && (who.is_empty() == (told == "nobody")), "{told}: {who:?}");
+        let disagreed = markdown.lines().find_map(|line| line.strip_prefix("- Who disagreed: ")).unwrap();
+        let names = who.iter().all(|who| disagreed.contains(who.split(' ').next().unwrap()));
+        assert!(names && (who.is_empty() == (disagreed == "no one")), "{disagreed}: {who:?}");
     }
     let spent = page["spent"].as_str().unwrap();
     for line in [
@@ -142,8 +142,8 @@ fn k15_a_report_of_a_log_to_which_somebody_added_an_event_says_so_or_is_not_made
                 let found = &ran.json()["verification"];
                 assert_eq!((&found["ok"], &found["fault_seq"]), (&false.into(), &added.into()), "{found}");
             } else {
-                let told = format!("- Log: NOT INTACT at event {added}: ");
-                assert!(ran.stdout.contains(&told), "{told}: {ran:?}");
+                let expected = format!("- Log: NOT INTACT at event {added}: ");
+                assert!(ran.stdout.contains(&expected), "{expected}: {ran:?}");
             }
         }
     }
@@ -180,9 +180,9 @@ fn a_new_file_of_a_report_or_a_backtest_is_for_its_owner_alone_and_an_old_one_st
 fn a_report_that_cannot_be_made_is_one_clear_error() {
     let program = Program::new();
     let id = program.debate("deliberation.json");
-    let nobody = "00000000-0000-4000-8000-000000000000";
+    let unknown_id = "00000000-0000-4000-8000-000000000000";
     for (args, code, why) in [
-        (vec!["report", nobody], 3, "there is no debate"),
+        (vec!["report", unknown_id], 3, "there is no debate"),
         (vec!["report", &id, "--at", "999"], 2, "there is no event 999 yet"),
         (vec!["report", &id, "-o", "/nowhere/at/all.html"], 2, "cannot write /nowhere/at/all.html"),
     ] {

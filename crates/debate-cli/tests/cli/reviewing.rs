@@ -89,7 +89,7 @@ fn v1_v6_whatever_goes_wrong_the_input_comes_back_and_the_log_says_why() {
     let peaceful = run(&peaceful, "simulated");
     assert_eq!(peaceful["not_run"]["reason"], "0 conflicts; 1 start a debate");
     let log = program.run(["log", peaceful["debate_id"].as_str().unwrap()]).stdout;
-    assert!(log.contains("nobody debates: too few conflicts (0 conflicts, 1 start a debate)"), "{log}");
+    assert!(log.contains("no debate runs: too few conflicts (0 conflicts, 1 start a debate)"), "{log}");
     let wrong = program.run(["review".as_ref(), example("ice.json").as_os_str()]);
     assert_eq!(wrong.code, Some(2), "{wrong:?}");
 }
@@ -149,8 +149,8 @@ fn v7_v8_insights_lead_to_a_proposal_that_a_person_accepts() {
     assert_eq!(after, before, "no reviewer's file is touched");
 
     assert_eq!(program.run(["policy", "accept", "security", "--number", "7"]).code, Some(3));
-    let nobody = program.run(["policy", "accept", "nobody"]);
-    let said = (nobody.code, nobody.stderr.as_str());
+    let unknown = program.run(["policy", "accept", "unknown"]);
+    let said = (unknown.code, unknown.stderr.as_str());
     assert_eq!(said, (Some(3), "error: there is no proposal for this reviewer\n"));
     assert_shown_and_accepted(&program, &made);
     let again = program.run(["policy", "accept", "security"]);
@@ -204,8 +204,8 @@ fn assert_checked(program: &Program) {
                     WHERE stream_kind = 'policy' AND seq = 1";
     alter(program, &["DROP TRIGGER archived_insert", "DROP TRIGGER archived_taken", archived]);
     let altered = program.run(["verify", "--all"]);
-    let told = "at event 1: it is archived in elsewhere, and the store has other events of it\n";
-    assert!(altered.code == Some(4) && altered.stdout.contains(told), "{altered:?}");
+    let expected = "at event 1: it is archived in elsewhere, and the store has other events of it\n";
+    assert!(altered.code == Some(4) && altered.stdout.contains(expected), "{altered:?}");
 }
 
 #[test]

@@ -116,27 +116,27 @@ fn on_a_terminal_a_debate_is_a_live_view_and_then_its_result() {
 }
 
 #[test]
-fn a_terminal_that_cannot_be_drawn_on_is_told_in_plain_lines() {
+fn a_terminal_that_cannot_be_drawn_on_gets_plain_lines() {
     let program = Program::new();
     std::fs::copy(example("ice.json"), program.path("ice.json")).unwrap();
     let Some(ran) = program.run_on("dumb", &["run", "ice.json"]) else {
         return eprintln!("skipped: there is no program `script` to make a terminal");
     };
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    let told = ran.stdout.replace("\r\n", "\n");
+    let text = ran.stdout.replace("\r\n", "\n");
     let steers = |text: &str| text.contains(['\x1b', '\r', '\x08']);
-    assert!(!steers(&told), "{told:?}");
+    assert!(!steers(&text), "{text:?}");
     for line in ["round 1: opening\n", "  optimist: scored 0.", "round 3: closing\n", "concluded, full"] {
-        assert!(told.contains(line), "{line}: {told}");
+        assert!(text.contains(line), "{line}: {text}");
     }
-    assert!(!told.contains("/31 calls"), "nothing is drawn: {told}");
+    assert!(!text.contains("/31 calls"), "nothing is drawn: {text}");
     let id = program.run(["list", "--json"]).lines()[0]["debate_id"].as_str().unwrap().to_owned();
     let watched = program.run_on("dumb", &["watch", &id]).unwrap().stdout.replace("\r\n", "\n");
     assert_eq!(watched, program.run(["watch", &id]).stdout);
 }
 
 #[test]
-fn what_is_piped_is_plain_and_the_live_view_stays_on_the_terminal_beside_it() {
+fn piped_output_is_plain_and_the_live_view_stays_on_terminal() {
     let program = Program::new();
     std::fs::copy(example("ice.json"), program.path("ice.json")).unwrap();
     let Some(ran) = program.run_on_terminal(&["run", "ice.json", ">result.txt"]) else {
@@ -169,11 +169,8 @@ fn options_are_read_from_the_environment_and_the_command_line_wins() {
     let file = example("ice.json");
     let model = |args: &[&str]| {
         let mut command = program.command(["run".as_ref(), file.as_os_str()]);
-        let output = command
-            .args(args)
-            .env("DEBATE_MODEL", "simulated:5")
-            .env("DEBATE_STORE", "memory")
-            .env("DEBATE_JSON", "1");
+        let output =
+            command.args(args).env("DEBATE_MODEL", "simulated:5").arg("--json").env("DEBATE_STORE", "memory");
         let result: Value = serde_json::from_slice(&output.output().unwrap().stdout).unwrap();
         result["metadata"]["model"].as_str().unwrap().to_owned()
     };
@@ -268,17 +265,17 @@ fn t1_the_example_of_every_mode_is_held_to_its_end_and_verifies() {
 #[test]
 fn t9_flags_are_shown_as_they_are_in_force_in_a_mode() {
     let program = Program::new();
-    let told = |args: &[&str]| {
+    let values = |args: &[&str]| {
         let flags = program.run(["flags", "--json"].iter().chain(args)).json();
         let flag = |name: &str| {
             flags.as_array().unwrap().iter().find(|flag| flag["flag"] == name).unwrap()["value"].clone()
         };
         (flag("sequential_parallelization.level"), flag("tool_enforcement.max_calls"))
     };
-    assert_eq!(told(&[]), (json!("full"), json!(6)));
-    assert_eq!(told(&["--mode", "adversarial"]), (json!("none"), json!(2)));
+    assert_eq!(values(&[]), (json!("full"), json!(6)));
+    assert_eq!(values(&["--mode", "adversarial"]), (json!("none"), json!(2)));
     let devils = example("roundtable-devils-advocate.json");
-    assert_eq!(told(&[devils.to_str().unwrap()]), (json!("last-only"), json!(2)));
+    assert_eq!(values(&[devils.to_str().unwrap()]), (json!("last-only"), json!(2)));
     let mut command = program.command(["flags", "--mode", "socratic"]);
     command.env("ROUNDTABLE_TOOL_MIN_CALLS", "5");
     let refused = Ran::of(command.output().unwrap());
@@ -294,17 +291,17 @@ fn t9_every_flag_says_where_it_came_from() {
     let mut command = program.command(["flags", file.to_str().unwrap(), "--json"]);
     command.env("ROUNDTABLE_EXIT_CONSENSUS", "0.5").env("ROUNDTABLE_EXIT_CONFIDENCE", "0.6");
     let flags = Ran::of(command.output().unwrap()).json();
-    let told = |name: &str| {
+    let value_and_source = |name: &str| {
         let flag = flags.as_array().unwrap().iter().find(|flag| flag["flag"] == name).unwrap();
         format!("{} {}", flag["value"], flag["source"].as_str().unwrap())
     };
     assert_eq!(
-        told("exit_criteria.consensus_threshold"),
+        value_and_source("exit_criteria.consensus_threshold"),
         "0.95 session",
         "the request is over the environment"
     );
-    assert_eq!(told("exit_criteria.confidence_threshold"), "0.6 environment");
-    assert_eq!(told("groupthink_detection.threshold"), "0.9 default");
+    assert_eq!(value_and_source("exit_criteria.confidence_threshold"), "0.6 environment");
+    assert_eq!(value_and_source("groupthink_detection.threshold"), "0.9 default");
     let page = program.run(["flags"]).stdout;
     assert!(page.contains("ROUNDTABLE_PARALLEL_LEVEL"), "{page}");
 }

@@ -55,7 +55,7 @@ fn t8_a_search_service_is_asked_once_for_equal_questions_and_never_by_a_replay()
         assert_eq!(shown.code, Some(0), "{shown:?}");
         outputs.extend([shown.stdout, shown.stderr]);
     }
-    assert_eq!(service.asked().len(), asked.len(), "nobody is asked again");
+    assert_eq!(service.asked().len(), asked.len(), "the service is not asked again");
     assert!(outputs.iter().all(|text| !text.contains(KEY)), "the key is never shown");
     for expected in ["\"reused\":{\"call\":\"respond/", "Tools\n", ", answered as for ", "### Tools"] {
         assert!(outputs.iter().any(|text| text.contains(expected)), "{expected}");

@@ -74,8 +74,8 @@ impl Server {
     /// Sends the process a signal, such as `-STOP`.
     pub(crate) fn signal(&self, signal: &str) {
         let pid = self.child.id().to_string();
-        let told = Command::new("kill").args([signal, &pid]).status().unwrap();
-        assert!(told.success());
+        let status = Command::new("kill").args([signal, &pid]).status().unwrap();
+        assert!(status.success());
     }
 
     /// Kills the process with SIGKILL; nothing of it gets to say a word.

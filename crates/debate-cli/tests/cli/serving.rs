@@ -16,7 +16,7 @@ const SLOW: [&str; 2] = ["--model", "simulated:latency=60ms,tokens_per_second=20
 async fn k10_a_watch_on_a_server_shows_every_event_once_and_live_text_between_them() {
     let program = Program::new();
     let mut server = Server::start(&program, &SLOW);
-    assert!(server.says().contains("0 debates taken up"));
+    assert!(server.says().contains("0 debates to resume"));
     assert!(server.says().starts_with("SIMULATED"));
     let id = open(&mut server.client().await, 0).await;
     let url = format!("http://{}", server.address);
@@ -24,7 +24,7 @@ async fn k10_a_watch_on_a_server_shows_every_event_once_and_live_text_between_th
     assert_eq!(watched.code, Some(0), "{watched:?}");
     let (pieces, events): (Vec<Value>, Vec<Value>) =
         watched.lines().into_iter().partition(|line| line["kind"] == "piece");
-    // Whoever comes late has missed some; the arguments after that are heard from their first words on.
+    // A late subscriber misses some pieces; it gets the arguments after that from their first piece on.
     let begun =
         |piece: &&Value| piece["call"].as_str().unwrap().starts_with("argue/") && piece["number"] == 1;
     assert!(pieces.iter().any(|piece| begun(&piece)), "{pieces:?}");
@@ -86,7 +86,7 @@ async fn a_server_ends_cleanly_on_sigterm_and_its_debates_go_on_at_the_next_star
     assert_eq!(server.terminate().code(), Some(0));
     assert_eq!(program.run(["list", "--json"]).lines()[0]["status"], "interrupted");
     let mut server = Server::start(&program, &SLOW);
-    assert!(server.says().contains("1 debate taken up"));
+    assert!(server.says().contains("1 debate to resume"));
     follow(&mut server.client().await, &id, usize::MAX).await;
     drop(server);
     assert_eq!(program.run(["list", "--json"]).lines()[0]["completeness"], "full");
@@ -99,14 +99,14 @@ fn asked(server: &Server, patience: Duration) -> (TcpStream, std::io::Result<Str
     stream.set_read_timeout(Some(patience)).unwrap();
     // A server that wants none of it may have ended already.
     let _unread = stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
-    let mut told = [0; 12];
-    let read = stream.read(&mut told).map(|read| String::from_utf8_lossy(&told[..read]).into_owned());
+    let mut answer = [0; 12];
+    let read = stream.read(&mut answer).map(|read| String::from_utf8_lossy(&answer[..read]).into_owned());
     (stream, read)
 }
 
 #[cfg(unix)]
 #[test]
-fn a_server_has_as_many_connections_as_it_was_told_and_its_files_allow() {
+fn connections_are_limited_by_options_and_open_files() {
     let program = Program::new();
     let (short, long) = (Duration::from_millis(300), Duration::from_secs(20));
     for (files, option, number, places, is_ended) in [
@@ -118,15 +118,15 @@ fn a_server_has_as_many_connections_as_it_was_told_and_its_files_allow() {
         let server = Server::of(program.command_with_files(files, &args));
         let mut held = Vec::new();
         for place in 0..places {
-            let (stream, told) = asked(&server, long);
-            assert_eq!(told.unwrap(), "HTTP/1.1 200", "{option} {number}: place {place}");
+            let (stream, answer) = asked(&server, long);
+            assert_eq!(answer.unwrap(), "HTTP/1.1 200", "{option} {number}: place {place}");
             held.push(stream);
         }
-        let (_beyond, told) = asked(&server, if is_ended { long } else { short });
-        let got_none = told.as_ref().is_ok_and(String::is_empty)
-            || told.as_ref().is_err_and(|error| error.kind() == ErrorKind::ConnectionReset);
-        let waits = told.as_ref().is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
-        assert_eq!((got_none, waits), (is_ended, !is_ended), "{option} {number}: {told:?}");
+        let (_beyond, answer) = asked(&server, if is_ended { long } else { short });
+        let got_none = answer.as_ref().is_ok_and(String::is_empty)
+            || answer.as_ref().is_err_and(|error| error.kind() == ErrorKind::ConnectionReset);
+        let waits = answer.as_ref().is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
+        assert_eq!((got_none, waits), (is_ended, !is_ended), "{option} {number}: {answer:?}");
     }
 }
 
@@ -150,10 +150,10 @@ fn p22_a_client_without_the_token_is_refused_and_one_with_it_is_not() {
     let token = "open-sesame-4711";
     for server in Server::start_both_ways(&program, ("--token", "DEBATE_TOKEN"), token) {
         let url = format!("http://{}", server.address);
-        let nobody = "00000000-0000-4000-8000-000000000000";
-        let refused = program.run(["watch", nobody, "--server", &url]);
+        let unknown_id = "00000000-0000-4000-8000-000000000000";
+        let refused = program.run(["watch", unknown_id, "--server", &url]);
         assert_eq!(refused.code, Some(5), "{refused:?}");
-        let let_in = program.run(["watch", nobody, "--server", &url, "--token", token]);
+        let let_in = program.run(["watch", unknown_id, "--server", &url, "--token", token]);
         assert_eq!(let_in.code, Some(3), "{let_in:?}");
     }
 }
@@ -161,12 +161,12 @@ fn p22_a_client_without_the_token_is_refused_and_one_with_it_is_not() {
 #[test]
 fn a_server_that_is_not_there_is_one_clear_error() {
     let program = Program::new();
-    let nobody = "00000000-0000-4000-8000-000000000000";
+    let unknown_id = "00000000-0000-4000-8000-000000000000";
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for (url, code) in
         [(format!("http://{free}"), 5), ("localhost:50051".to_owned(), 2), ("http://".to_owned(), 2)]
     {
-        let ran = program.run(["watch", nobody, "--server", &url]);
+        let ran = program.run(["watch", unknown_id, "--server", &url]);
         assert_eq!((ran.code, ran.stderr.lines().count()), (Some(code), 1), "{url}: {ran:?}");
     }
 }

@@ -110,7 +110,7 @@ pub(crate) fn steering(request: &str) -> Answer {
         return Answer::words(&[&words]);
     }
     let feedback = |role: &str| json!({"role": role, "argument_quality_score": 5.5, "argument_labels": [STEERS], "policy_signal": STEERS});
-    // So that who stands against the others is told, with what they hold.
+    // The Historian disagrees, so that the output names a dissenter and their position.
     let supported = if request.contains("You are the Historian.") { "B" } else { "A" };
     let said = json!({
         "argument": format!("It fell to 2.1% in March {STEERS}"), "supports": supported, "probabilities": {"A": 0.5, "B": 0.5},
@@ -204,8 +204,8 @@ fn k13_words_of_every_format_are_shown_and_steer_no_terminal() {
             outputs.push(run(&["report", id, "--format", "md"]));
             has_no_markup(&outputs.last().unwrap().stdout, false);
         }
-        let told = outputs.iter().filter(|ran| is_calm(&ran.stdout) | is_calm(&ran.stderr));
-        assert!(told.count() >= 5, "the words of a {format} are shown all the same: {outputs:?}");
+        let calm = outputs.iter().filter(|ran| is_calm(&ran.stdout) | is_calm(&ran.stderr));
+        assert!(calm.count() >= 5, "the words of a {format} are shown all the same: {outputs:?}");
     }
     let provider = Provider::start(refusing);
     let refused = ran(&program, &provider, &["run", "deliberation.json", "--json"]);

@@ -5,19 +5,19 @@ use std::thread;
 
 use crate::program::{Program, example};
 
-const NOBODY: &str = "00000000-0000-4000-8000-000000000000";
+const UNKNOWN_ID: &str = "00000000-0000-4000-8000-000000000000";
 
 /// Runs every command that needs the store, all at once, and checks that each says the same one thing.
 fn refused(program: &Program, store: &str, says: &str) {
     let file = example("deliberation.json");
     let commands: [&[&str]; 10] = [
         &["list"],
-        &["show", NOBODY],
-        &["log", NOBODY],
-        &["replay", NOBODY, "--at", "1"],
-        &["watch", NOBODY],
-        &["cancel", NOBODY],
-        &["verify", NOBODY],
+        &["show", UNKNOWN_ID],
+        &["log", UNKNOWN_ID],
+        &["replay", UNKNOWN_ID, "--at", "1"],
+        &["watch", UNKNOWN_ID],
+        &["cancel", UNKNOWN_ID],
+        &["verify", UNKNOWN_ID],
         &["verify", "--all"],
         &["serve", "--listen", "127.0.0.1:0"],
         &["run", file.to_str().unwrap()],

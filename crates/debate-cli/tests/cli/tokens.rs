@@ -1,4 +1,4 @@
-//! `debate token`, and a server that lets nobody in without one.
+//! `debate token`, and a server that rejects clients without one.
 
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::program::{Program, Ran, example};
 use crate::server::Server;
 
-const NOBODY: &str = "00000000-0000-4000-8000-000000000000";
+const UNKNOWN_ID: &str = "00000000-0000-4000-8000-000000000000";
 
 #[test]
 fn a_token_is_made_listed_used_and_revoked_while_the_server_runs() {
@@ -33,15 +33,15 @@ fn a_token_is_made_listed_used_and_revoked_while_the_server_runs() {
     let servers = Server::start_both_ways(&program, ("--tokens", "DEBATE_TOKENS"), "tokens.json");
     let watch = |server: &Server, token: &str| {
         let url = format!("http://{}", server.address);
-        program.run(["watch", NOBODY, "--server", &url, "--token", token]).code
+        program.run(["watch", UNKNOWN_ID, "--server", &url, "--token", token]).code
     };
     for server in &servers {
         assert_eq!((watch(server, token), watch(server, "wrong")), (Some(3), Some(5)));
     }
-    let beside_a_server =
-        program.command(["watch", NOBODY]).env("DEBATE_TOKENS", "tokens.json").output().unwrap();
-    let told = String::from_utf8(beside_a_server.stderr).unwrap();
-    assert!(told.contains("there is no store"), "the server's variable means something to watch: {told}");
+    let without_server =
+        program.command(["watch", UNKNOWN_ID]).env("DEBATE_TOKENS", "tokens.json").output().unwrap();
+    let stderr = String::from_utf8(without_server.stderr).unwrap();
+    assert!(stderr.contains("there is no store"), "the server's variable means something to watch: {stderr}");
     let before = std::fs::File::open(&path).unwrap();
     let revoked = program.run(["token", "revoke", "app"].iter().chain(&file));
     assert_ne!(before.metadata().unwrap().ino(), std::fs::metadata(&path).unwrap().ino(), "it is replaced");
@@ -150,17 +150,17 @@ const SECRETS: [&str; 7] = [
     "DEBATE_SEARCH_KEY",
 ];
 
-/// Looks whether a program whose environment says something with a password in it says other things, and nothing of that.
-fn check_untold(program: &Program, variable: &str, value: &str, asked: &[(&[&str], &str)]) {
+/// Checks that a program prints other text, but not the password in the value of one of its environment variables.
+fn check_hidden(program: &Program, variable: &str, value: &str, asked: &[(&[&str], &str)]) {
     for (args, says) in asked {
         let output = program.command(*args).env(variable, value).output().unwrap();
-        let told = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
-        assert!(told.contains(says) && !told.contains("sesame"), "{args:?}, {value}: {told}");
+        let output = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        assert!(output.contains(says) && !output.contains("sesame"), "{args:?}, {value}: {output}");
     }
 }
 
 #[test]
-fn a_password_of_a_store_that_is_refused_is_not_told_whatever_else_is_wrong() {
+fn a_refused_store_url_never_shows_its_password() {
     let program = Program::new();
     for store in [
         "postgress://app:open-sesame@db/debates",
@@ -177,21 +177,21 @@ fn a_password_of_a_store_that_is_refused_is_not_told_whatever_else_is_wrong() {
         "postgres:app:open-sesame",
     ] {
         let asked: [(&[&str], &str); 8] = [
-            (&["show", NOBODY], "store (DEBATE_STORE): "),
+            (&["show", UNKNOWN_ID], "store (DEBATE_STORE): "),
             (&["show"], "<ID>"),
             (&["show", "--everything"], "--everything"),
             (&["--store", store, "show"], "<ID>"),
-            (&["--store", store, "show", NOBODY], "store (--store): "),
+            (&["--store", store, "show", UNKNOWN_ID], "store (--store): "),
             (&["--store", store, "show", "--help"], "Usage: debate show"),
             (&["config", "check"], "store (DEBATE_STORE): "),
             (&["config", "check", "--store", store], "store (--store): "),
         ];
-        check_untold(&program, "DEBATE_STORE", store, &asked);
+        check_hidden(&program, "DEBATE_STORE", store, &asked);
     }
 }
 
 #[test]
-fn a_collector_behind_https_hears_nothing_in_the_clear_and_one_that_is_none_is_told_without_its_login() {
+fn otlp_over_https_is_encrypted_and_bad_address_hides_login() {
     const OVER: u8 = 0;
     let program = Program::new();
     let collector = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -214,9 +214,9 @@ fn a_collector_behind_https_hears_nothing_in_the_clear_and_one_that_is_none_is_t
     std::io::Write::write_all(&mut std::net::TcpStream::connect(address).unwrap(), &[OVER]).unwrap();
     let heard = heard.join().unwrap();
     assert!(heard.len() > 1 && heard.iter().all(|first| *first == 0x16), "greetings of TLS alone: {heard:?}");
-    let told = Ran::of(run("http://me:open-sesame@[bad").output().unwrap());
-    assert_eq!(told.code, Some(2), "{told:?}");
-    assert!(told.stderr.contains("otlp-endpoint") && !told.stderr.contains("sesame"), "{told:?}");
+    let refused = Ran::of(run("http://me:open-sesame@[bad").output().unwrap());
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(refused.stderr.contains("otlp-endpoint") && !refused.stderr.contains("sesame"), "{refused:?}");
 }
 
 #[test]
@@ -224,19 +224,19 @@ fn what_is_odd_in_a_file_of_passwords_or_an_address_of_a_database_is_not_logged(
     let program = Program::new();
     let passwords = program.write("pgpass", "open-sesame-1\n127.0.0.1:1:nothing:open-sesame-2\n");
     std::fs::set_permissions(passwords, std::fs::Permissions::from_mode(0o600)).unwrap();
-    let store = "postgres://nobody@127.0.0.1:1/nothing?sslpassword=open-sesame-3&passwd=open-sesame-4";
+    let store = "postgres://app@127.0.0.1:1/nothing?sslpassword=open-sesame-3&passwd=open-sesame-4";
     let asked_for = ["", "::parse", "::pgpass"].map(|part| format!("sqlx_postgres::options{part}=trace"));
     for levels in ["trace", &asked_for.join(",")] {
         let mut command = program.command(["list", "--store", store, "--log-level", levels]);
         let ran = Ran::of(command.env("PGPASSFILE", "pgpass").output().unwrap());
         assert_eq!(ran.code, Some(5), "{ran:?}");
-        let told = &ran.stderr;
-        assert!(told.contains("127.0.0.1:1") && !told.contains("open-sesame"), "{levels}: {told}");
+        let stderr = &ran.stderr;
+        assert!(stderr.contains("127.0.0.1:1") && !stderr.contains("open-sesame"), "{levels}: {stderr}");
     }
 }
 
 #[test]
-fn a_password_in_an_origin_that_is_refused_is_not_told() {
+fn a_refused_origin_never_shows_its_password() {
     let program = Program::new();
     for origin in [
         "https://app:open-sesame@app.example",
@@ -252,7 +252,7 @@ fn a_password_in_an_origin_that_is_refused_is_not_told() {
             (&["config", "check"], refused),
             (&["doctor"], refused),
         ];
-        check_untold(&program, "DEBATE_CORS_ORIGINS", origin, &asked);
+        check_hidden(&program, "DEBATE_CORS_ORIGINS", origin, &asked);
     }
 }
 
@@ -269,12 +269,12 @@ fn secrets_are_in_no_output_whatever_is_asked() {
         "DEBATE_SEARCH_ENDPOINT",
         "DEBATE_SERVER",
     ];
-    let store = format!("postgres://nobody:{secret}@127.0.0.1:1/nothing");
+    let store = format!("postgres://app:{secret}@127.0.0.1:1/nothing");
     let hidden = || {
         let urls = urls.map(|name| (name, url.as_str()));
         SECRETS.map(|name| (name, secret)).into_iter().chain(urls).chain([("DEBATE_STORE", store.as_str())])
     };
-    // Their addresses are looked at and told; nobody answers there.
+    // Their addresses are checked and printed; no server answers there.
     let models = ["--model", "openai:a", "--offer", "anthropic:b,gemini:c"];
     for args in [
         &["--help"][..],
@@ -285,13 +285,13 @@ fn secrets_are_in_no_output_whatever_is_asked() {
         &["config", "show"],
         &["config", "check"],
         &["doctor", "--log-level", "trace"],
-        &["doctor", "--store", "postgres://nobody@127.0.0.1:1/nothing", "--log-level", "trace"],
+        &["doctor", "--store", "postgres://app@127.0.0.1:1/nothing", "--log-level", "trace"],
         &[&["doctor", "--store", "memory", "--log-level", "trace"][..], &models].concat(),
     ] {
         let mut command = program.command(args);
         let output = command.envs(hidden()).output().unwrap();
-        let told = [output.stdout, output.stderr].concat();
-        assert!(!String::from_utf8_lossy(&told).contains(secret), "{args:?}");
+        let printed = [output.stdout, output.stderr].concat();
+        assert!(!String::from_utf8_lossy(&printed).contains(secret), "{args:?}");
     }
     let request = example("roundtable-socratic.json");
     for args in [&["doctor"][..], &["run", request.to_str().unwrap()], &["serve", "--listen", "127.0.0.1:0"]]
@@ -305,10 +305,10 @@ fn secrets_are_in_no_output_whatever_is_asked() {
                 .output()
                 .unwrap(),
         );
-        let told = [refused.stdout.as_str(), &refused.stderr].concat();
+        let printed = [refused.stdout.as_str(), &refused.stderr].concat();
         assert!(
-            told.contains("--search-endpoint cannot be used: ") && !told.contains(secret),
-            "{args:?}: {told}"
+            printed.contains("--search-endpoint cannot be used: ") && !printed.contains(secret),
+            "{args:?}: {printed}"
         );
     }
     let log = std::fs::File::create(program.path("log.txt")).unwrap();
@@ -320,7 +320,7 @@ fn secrets_are_in_no_output_whatever_is_asked() {
     stdout.read_line(&mut line).unwrap();
     let url = format!("http://{}", line.trim().strip_prefix("listening on ").unwrap());
     for token in [secret, "open-sesame-4712"] {
-        let watched = program.run(["watch", NOBODY, "--server", &url, "--token", token]);
+        let watched = program.run(["watch", UNKNOWN_ID, "--server", &url, "--token", token]);
         assert!(!watched.stderr.contains("open-sesame"), "{watched:?}");
     }
     child.kill().unwrap();

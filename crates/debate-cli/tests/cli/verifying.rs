@@ -113,7 +113,7 @@ fn k14_what_cannot_be_read_of_a_parent_is_a_fault_of_its_fork() {
     let id = program.debate("deliberation.json");
     let fork = program.run(["fork", &id, "--json", "--at", "9"]).json();
     let fork = fork["debate_id"].as_str().unwrap();
-    let told = format!("FAULT  {fork}  at event 1: what it was forked from does not hold: ");
+    let expected = format!("FAULT  {fork}  at event 1: what it was forked from does not hold: ");
     // Of the parent's events the last is not shared with it.
     for (seq, is_shared) in [("max(seq)", false), ("8", true), ("1", true)] {
         let hex = id.replace('-', "");
@@ -123,7 +123,7 @@ fn k14_what_cannot_be_read_of_a_parent_is_a_fault_of_its_fork() {
         );
         alter(&program, &[&statement]);
         let found = program.run(["verify", fork]);
-        assert_eq!(found.stdout.starts_with(&told), is_shared, "{seq}: {found:?}");
+        assert_eq!(found.stdout.starts_with(&expected), is_shared, "{seq}: {found:?}");
         assert_eq!(found.code, Some(if is_shared { 4 } else { 0 }), "{seq}: {found:?}");
     }
 }
@@ -146,12 +146,12 @@ fn k15_words_taken_from_a_parent_are_missed_in_its_fork_whatever_is_put_behind_w
         let take = "UPDATE events SET prose = NULL, salt = NULL
                     WHERE position = (SELECT position FROM parent WHERE seq = 1)";
         alter(&program, &[&parent, take, behind]);
-        let told = format!(
+        let expected = format!(
             "FAULT  {fork}  at event 1: what it was forked from does not hold: event 1 of {id}: \
              its words were deleted and no redaction is on record\n"
         );
         let found = program.run(["verify", fork]);
-        assert!(found.code == Some(4) && found.stdout.starts_with(&told), "{behind}: {found:?}");
+        assert!(found.code == Some(4) && found.stdout.starts_with(&expected), "{behind}: {found:?}");
     }
 }
 

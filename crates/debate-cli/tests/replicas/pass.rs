@@ -1,4 +1,4 @@
-//! A way to the database that can be blocked: what is sent then arrives nowhere, and nobody is told.
+//! A way to the database that can be blocked: what is sent then does not arrive, and neither side gets an error.
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::{UnixListener, UnixStream};

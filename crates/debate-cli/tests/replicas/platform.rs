@@ -80,7 +80,7 @@ impl Kept<'_> {
         }
     }
 
-    /// Checks that a debate was held by the rules, whoever held it; returns how many questions were lost on the way.
+    /// Checks that a debate was run by the rules, whichever server ran it. Returns how many questions were lost.
     pub(crate) fn check(&self, id: &str) -> usize {
         let log = self.run(&["log", id, "--json"]);
         assert_eq!(log.iter().filter(|event| event["kind"] == "concluded").count(), 1, "{id}");

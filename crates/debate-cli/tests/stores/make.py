@@ -3,9 +3,9 @@
     python3 make.py PROGRAM SCHEMA POSTGRES_URL
 
 PROGRAM is the released `debate`, SCHEMA the number of its newest migration, POSTGRES_URL an empty database of a private
-server, `postgres://USER@localhost/NAME?host=SOCKET_FOLDER`. Writes sqlite-SCHEMA.sql.gz and postgres-SCHEMA.sql.gz beside
-this file, and the bundles of what was archived into archive/. Needs psql and pg_dump. What was dumped once is never made
-again.
+server, `postgres://USER@localhost/NAME?host=SOCKET_FOLDER`. Writes sqlite-SCHEMA.sql.gz and postgres-SCHEMA.sql.gz next
+to this file, and the bundles of what was archived into archive/. Needs psql and pg_dump. What was dumped once is never
+made again.
 """
 
 import gzip

@@ -76,7 +76,7 @@ impl AttemptRef {
     }
 }
 
-/// What came with a reply besides its words.
+/// What a reply has in addition to its text.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplyFacts {
     /// What the provider charged for.
@@ -404,7 +404,7 @@ pub struct AnswerRejected {
     pub revision: u32,
     /// The rules it broke, such as `P6`.
     pub rules: Vec<String>,
-    /// The reason as it is told to the one who is asked again.
+    /// The reason, as shown to the role that is asked again.
     #[serde(skip)]
     pub prose: Prose<String>,
 }

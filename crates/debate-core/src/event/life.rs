@@ -190,8 +190,8 @@ pub struct Resolved {
     /// When it happened, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub happened_at: Option<Timestamp>,
-    /// What a market or a crowd had given the outcomes, in the request's order, where that is known. It comes with the
-    /// answer, so nobody in the debate was shown it.
+    /// The probabilities that a market or a crowd gave the outcomes, in the request's order, where they are
+    /// known. They come with the answer, so no role in the debate was shown them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub market: Option<Distribution>,
 }

@@ -60,7 +60,7 @@ impl AcceptedRequest {
         }
     }
 
-    /// Returns what the debate may spend, for whoever has the last word on it.
+    /// Returns what the debate may spend, for a caller that sets the final limits.
     pub fn limits_mut(&mut self) -> &mut Limits {
         match self {
             Self::Prediction(accepted) => &mut accepted.limits,
@@ -139,15 +139,15 @@ pub fn accept(json: &str) -> Result<AcceptedRequest, Violations> {
     accept_as(Prediction::NAME, json, Complaints::default())
 }
 
-/// Reads a request from bytes that may be anything, as it comes over an interface.
+/// Reads a request from bytes that may be anything, and reports `earlier` violations together with its own.
 ///
 /// # Errors
-/// As [`accept_bytes`], behind what is wrong with what came beside it.
-pub fn accept_beside(
-    beside: impl IntoIterator<Item = Violation>,
+/// The earlier violations, then those of [`accept_bytes`].
+pub fn accept_bytes_with(
+    earlier: impl IntoIterator<Item = Violation>,
     bytes: &[u8],
 ) -> Result<AcceptedRequest, Violations> {
-    accept_text(Prediction::NAME, bytes, beside.into_iter().collect())
+    accept_text(Prediction::NAME, bytes, earlier.into_iter().collect())
 }
 
 fn accept_text(unnamed: &str, bytes: &[u8], complaints: Complaints) -> Result<AcceptedRequest, Violations> {

@@ -1,6 +1,6 @@
 //! A debate of whatever format, for readers that take them all: the one dispatch over formats.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -249,6 +249,18 @@ impl AnyDebate {
     #[must_use]
     pub fn is_simulated(&self) -> bool {
         each!(self, debate => debate.is_simulated())
+    }
+
+    /// Returns what prompts of answered calls did not show whole, with the number of these prompts (rule K20).
+    #[must_use]
+    pub fn parts_cut(&self) -> BTreeMap<&str, u32> {
+        each!(self, debate => debate.parts_cut())
+    }
+
+    /// Returns a line that says what prompts of answered calls did not show whole; none where all was shown (rule K20).
+    #[must_use]
+    pub fn parts_cut_note(&self) -> Option<String> {
+        each!(self, debate => debate.parts_cut_note())
     }
 
     /// Returns a line that says which model stands in for those that the debate may use, if any does (rule K23).

@@ -20,7 +20,7 @@ use crate::call::{CallKey, InputRef, Want};
 use crate::debate::Debate;
 use crate::fork::Change;
 use crate::format::{Format, Step};
-use crate::id::OutcomeId;
+use crate::id::{OutcomeId, Timestamp};
 use crate::models::Asking;
 use crate::prose::{Prose, Texts};
 use crate::stop::Completeness;
@@ -110,6 +110,10 @@ impl Format for Deliberation {
 
     fn asking(config: &Config, call: &CallKey) -> Asking {
         config.models.asking(&call.kind, Some(&call.role))
+    }
+
+    fn as_of(config: &Config) -> Option<Timestamp> {
+        config.models.as_of
     }
 
     fn models_named(config: &Config) -> Vec<(String, String)> {

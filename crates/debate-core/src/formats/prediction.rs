@@ -32,7 +32,7 @@ use crate::call::{CallKey, InputRef, Want};
 use crate::debate::Debate;
 use crate::fork::Change;
 use crate::format::{Evaluation, Format, Step};
-use crate::id::OutcomeId;
+use crate::id::{OutcomeId, Timestamp};
 use crate::models::Asking;
 use crate::prose::{Prose, Texts};
 use crate::stop::Completeness;
@@ -118,6 +118,10 @@ impl Format for Prediction {
     fn asking(config: &Config, call: &CallKey) -> Asking {
         let speaks = matches!(Call::of(call), Some(Call::Argue { .. }));
         config.models.asking(&call.kind, speaks.then_some(&call.role))
+    }
+
+    fn as_of(config: &Config) -> Option<Timestamp> {
+        config.dates.as_of
     }
 
     fn models_named(config: &Config) -> Vec<(String, String)> {

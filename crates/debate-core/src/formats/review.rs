@@ -22,7 +22,7 @@ use crate::call::{CallKey, InputRef, Want};
 use crate::debate::Debate;
 use crate::fork::Change;
 use crate::format::{Format, Step};
-use crate::id::OutcomeId;
+use crate::id::{OutcomeId, Timestamp};
 use crate::models::Asking;
 use crate::prose::{Prose, Texts};
 use crate::stop::Completeness;
@@ -108,6 +108,10 @@ impl Format for Review {
     fn asking(config: &Config, call: &CallKey) -> Asking {
         let speaks = matches!(Call::of(call), Some(Call::Speak { .. }));
         config.models.asking(&call.kind, speaks.then_some(&call.role))
+    }
+
+    fn as_of(config: &Config) -> Option<Timestamp> {
+        config.models.as_of
     }
 
     fn models_named(config: &Config) -> Vec<(String, String)> {

@@ -30,7 +30,7 @@ use crate::call::{CallKey, InputRef, Want};
 use crate::debate::Debate;
 use crate::fork::Change;
 use crate::format::{Format, Step};
-use crate::id::OutcomeId;
+use crate::id::{OutcomeId, Timestamp};
 use crate::models::Asking;
 use crate::prose::{Prose, Texts};
 use crate::request::sizes::ROUNDTABLE_ROUNDS;
@@ -104,6 +104,10 @@ impl Format for Roundtable {
 
     fn asking(config: &Config, call: &CallKey) -> Asking {
         config.models.asking(&call.kind, Some(&call.role))
+    }
+
+    fn as_of(config: &Config) -> Option<Timestamp> {
+        config.models.as_of
     }
 
     fn models_named(config: &Config) -> Vec<(String, String)> {

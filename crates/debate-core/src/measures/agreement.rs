@@ -13,7 +13,7 @@ const POSITION_WEIGHT: f64 = 0.7;
 const CONFIDENCE_WEIGHT: f64 = 0.3;
 /// The largest variance of numbers in [0, 1].
 const VARIANCE_MAX: f64 = 0.25;
-/// The fewest characters of words by which steadiness is told.
+/// The minimum length, in characters, of the words that steadiness is measured by.
 const STEADY_CHARS_MIN: usize = 3;
 
 /// How far positions agree.
@@ -21,7 +21,7 @@ const STEADY_CHARS_MIN: usize = 3;
 pub struct Agreement {
     /// The level, in [0, 1]: 0.7 × position score + 0.3 × confidence score; 1 for one position, 0 for none.
     pub level: f64,
-    /// 1 where all are in one camp, 0 where nobody shares one, else the share of the largest camp.
+    /// 1 if all are in one camp, 0 if every camp has one member, else the share of the largest camp.
     pub position_score: f64,
     /// 1 − variance / 0.25 of the confidences, at least 0.
     pub confidence_score: f64,
@@ -31,8 +31,8 @@ pub struct Agreement {
 
 /// Returns how far positions agree that are held with these confidences, both in the speakers' order.
 ///
-/// Whoever is alike enough to the first member of a camp joins it, in order; who contradicts that member does not, be it in
-/// words or because `are_opposed` says so of their places.
+/// In order, each position joins the first camp whose first member is similar enough. It does not join a camp
+/// whose first member it contradicts, be it in words or because `are_opposed` says so of their places.
 #[must_use]
 pub fn agreement(
     measure: Similarity,
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn t5_nobody_agrees_with_nobody_and_one_with_themselves() {
+    fn t5_level_is_zero_for_no_position_and_one_for_one() {
         assert_eq!((level(&[], &[]), level(&["alone"], &[0.1])), (0.0, 1.0));
     }
 

@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_case_told_ten_times_makes_nothing_surer() {
+    fn repeating_a_case_does_not_narrow_the_interval() {
         let cases = |times: usize| -> Vec<Vec<f64>> {
             (0..20).map(|place| vec![f64::from(place % 5) - 2.0; times]).collect()
         };

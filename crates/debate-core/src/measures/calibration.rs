@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn k16_what_differs_inside_of_a_bin_is_told_apart() {
+    fn k16_differences_within_a_bin_are_a_separate_term() {
         // Within-bin variance less covariance, by hand: two forecasts in the bin [0.8, 0.9).
         let found = counted(&[(&[0.85, 0.15], 0), (&[0.81, 0.19], 1)]).brier().unwrap();
         let (variance, covariance) = (0.02 * 0.02, 0.5 * 0.02 * 2.0);
@@ -284,9 +284,9 @@ mod tests {
         let many: (&[f64], usize) = (&[0.5, 0.3, 0.2], 0);
         let calibration = counted(&[many, (&[1.0, 0.0, 0.0], 0)]);
         assert_eq!((calibration.brier(), calibration.log_bits()), (None, None));
-        let beside = counted(&[many, (&[0.6, 0.4], 0)]).brier().unwrap();
-        assert_eq!(beside.forecasts, 1);
-        close_to(beside.loss, 0.16);
+        let mixed = counted(&[many, (&[0.6, 0.4], 0)]).brier().unwrap();
+        assert_eq!(mixed.forecasts, 1);
+        close_to(mixed.loss, 0.16);
         assert_eq!(counted(&[]).brier(), None);
         assert_eq!(counted(&[(&[0.5, 0.5], 7)]).brier(), None);
     }

@@ -25,9 +25,9 @@ pub fn all_are_sure(confidences: &[f64]) -> bool {
         && summary::mean(confidences).is_some_and(|mean| sure(MEAN_CONFIDENCE_MIN, mean))
 }
 
-/// Returns whether those who take a stance take one and the same; false where nobody does.
+/// Returns whether all members that take a stance take the same one; false if no member takes one.
 #[must_use]
-pub fn nobody_dissents<T: Ord>(stances: impl IntoIterator<Item = T>) -> bool {
+pub fn all_take_one_stance<T: Ord>(stances: impl IntoIterator<Item = T>) -> bool {
     stances.into_iter().collect::<BTreeSet<T>>().len() == 1
 }
 
@@ -58,9 +58,9 @@ mod tests {
 
     #[test]
     fn t6_one_stance_of_all_who_take_one_is_a_sign() {
-        assert!(nobody_dissents(["yes", "yes"]));
-        assert!(!nobody_dissents(["yes", "no"]));
-        assert!(!nobody_dissents(Vec::<u8>::new()));
+        assert!(all_take_one_stance(["yes", "yes"]));
+        assert!(!all_take_one_stance(["yes", "no"]));
+        assert!(!all_take_one_stance(Vec::<u8>::new()));
     }
 
     #[test]

@@ -53,7 +53,7 @@ impl Pooling {
     }
 }
 
-/// The numbers that a pooling needs beside the panel.
+/// The numbers that a pooling needs in addition to the panel.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "RawSettings")]
 pub struct PoolSettings {
@@ -197,7 +197,7 @@ pub fn linear<D: Borrow<Distribution>>(panel: &Panel<'_, D>) -> Distribution {
 /// Returns the geometric mean of the members' odds, outcome by outcome, then renormalised (P18).
 ///
 /// Of two outcomes this is the classical pool, which renormalising does not change. Probabilities are kept in
-/// [1e-6, 1 − 1e-6] for the logarithm, so nobody has a veto.
+/// [1e-6, 1 − 1e-6] for the logarithm, so that no member has a veto.
 #[must_use]
 pub fn log_odds<D: Borrow<Distribution>>(panel: &Panel<'_, D>) -> Distribution {
     from_log_odds(&mean_log_odds(panel), 1.0)

@@ -55,13 +55,13 @@ pub struct PolicyInsights {
     pub pairs: u32,
     /// Pairs that it won.
     pub wins: u32,
-    /// Pairs that nobody won.
+    /// Pairs without a winner.
     pub ties: u32,
     /// The labels that its arguments have most often, the commonest first.
     pub common_labels: Vec<String>,
     /// Whether its prompt should change, by `threshold`.
     pub needs_update: bool,
-    /// By what that is told.
+    /// The threshold that decides this.
     pub threshold: Threshold,
     /// Debates in which a program made up the replies.
     pub simulated: u32,

@@ -6,9 +6,7 @@ use std::str::FromStr;
 use serde::Serialize;
 
 use crate::envelope::{StreamId, StreamKind};
-use crate::id::{Digest, Role};
-use crate::request::fields;
-use crate::request::sizes::NAME_CHARS_MAX;
+use crate::id::{Digest, NAME_CHARS_MAX, Role, is_name};
 
 /// A reviewer's name that is safe as the beginning of a file's name: 1–64 ASCII letters, digits, `_`, `-` and `.`, the
 /// first a letter or digit, no two full stops in a row and none at the end.
@@ -53,7 +51,7 @@ impl FromStr for ReviewerName {
     type Err = ReviewerNameError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let is_name = fields::is_name(text)
+        let is_name = is_name(text)
             && text.starts_with(|c: char| c.is_ascii_alphanumeric())
             && !text.contains("..")
             && !text.ends_with('.');

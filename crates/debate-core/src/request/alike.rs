@@ -1,4 +1,4 @@
-//! Texts that nobody can tell apart: compared as their readers see them.
+//! Comparison of texts as readers see them: texts that look the same are equal.
 
 use unicode_normalization::UnicodeNormalization as _;
 

@@ -4,7 +4,7 @@
 /// Bytes of memory that one value may take at most while the list that it stands in grows.
 const VALUE_BYTES: usize = 180;
 
-/// Bytes of memory that a text may take in all, for each of its bytes and besides.
+/// Bytes of memory that a text may take: so many for each of its bytes, and so many for any text.
 const MEMORY_PER_BYTE: usize = 16;
 const MEMORY_FREE: usize = 512 * 1024;
 

@@ -12,7 +12,7 @@ use super::path::Path;
 use super::sizes::{LABEL_CHARS_MAX, NAME_CHARS_MAX, VIOLATIONS_MAX};
 use super::{Violation, Violations};
 use crate::counted::counted;
-use crate::id::{Timestamp, TimestampError};
+use crate::id::{Timestamp, TimestampError, is_name};
 
 /// The largest whole number that a double holds exactly with all below it.
 const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
@@ -150,7 +150,7 @@ impl<'a> Field<'a> {
         Fields { path: self.path.clone(), map, complaints: self.complaints }
     }
 
-    /// Reads an object that may have fields beside those that are read.
+    /// Reads an object that may have other fields than those that are read.
     pub(crate) fn open_object(&self) -> Fields<'a> {
         Fields { path: self.path.clone(), map: self.map(), complaints: self.complaints }
     }
@@ -346,12 +346,6 @@ impl<'a> Field<'a> {
             }
         }
     }
-}
-
-/// Returns whether a text is a name: 1 to [`NAME_CHARS_MAX`] letters, digits, `_`, `-` or `.`, all ASCII.
-pub(crate) fn is_name(text: &str) -> bool {
-    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-    (1..=NAME_CHARS_MAX).contains(&text.len()) && text.chars().all(fits)
 }
 
 /// Says between which bounds a number must be.

@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn k12_however_long_names_are_no_more_of_a_path_is_kept_than_may_be_told() {
+    fn k12_paths_are_cut_to_their_maximum_length() {
         let long = "é".repeat(100_000);
         let path = Path::default().field(&long);
         let within = Path::default().field("x").field(&long);

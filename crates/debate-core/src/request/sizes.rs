@@ -5,6 +5,9 @@ use std::ops::RangeInclusive;
 
 use serde_json::{Value, json};
 
+pub use crate::bounds::ROUNDS;
+pub use crate::id::NAME_CHARS_MAX;
+
 /// Bytes of a whole request.
 pub const REQUEST_BYTES_MAX: usize = 1024 * 1024;
 /// How deep objects and lists may be nested.
@@ -24,8 +27,6 @@ pub const TASK_BYTES_MAX: usize = 64 * 1024;
 pub const QUESTION_CHARS_MAX: usize = 2_000;
 /// The topic of a debate without a task.
 pub const TOPIC_CHARS_MAX: usize = 8_000;
-/// The name of a role, participant, criterion, skill or tool.
-pub const NAME_CHARS_MAX: usize = 64;
 /// A one-line name for people, such as an outcome's label or a variable's name.
 pub const LABEL_CHARS_MAX: usize = 500;
 /// A text of a brief: a description, a finding, a highlight, a gap.
@@ -43,8 +44,6 @@ pub const KEY_VARIABLES_MAX: usize = 100;
 pub const PARTICIPANTS_MAX: usize = 20;
 /// Skills that one speaker is given.
 pub const SKILLS_MAX: usize = 20;
-/// Phases or rounds of one debate, as an upper bound.
-pub const ROUNDS: RangeInclusive<u64> = 1..=100;
 /// Models that stand in for each other.
 pub const MODELS_MAX: usize = 5;
 /// Criteria by which arguments are scored.

@@ -119,17 +119,17 @@ fn t11_variants_are_adopted_rejected_or_rolled_back_by_the_specified_numbers() {
 fn s18_what_chance_may_have_done_is_a_condition() {
     use Recommendation::{Adopt, Conditional};
     let (baseline, variant) = (like((1_000.0, 10.0, 1.0)), like((600.0, 10.0, 1.0)));
-    let told = |reductions: &[f64]| {
+    let compared = |reductions: &[f64]| {
         bench::compare(&baseline, &variant, &Terms { is_to_be_faster: true, reductions, ..Terms::default() })
     };
-    let sure = told(&[39.0, 40.0, 41.0, 40.0]);
+    let sure = compared(&[39.0, 40.0, 41.0, 40.0]);
     assert_eq!((sure.recommendation, sure.conditions.len()), (Adopt, 0));
-    let doubtful = told(&[80.0, 0.0, 75.0, 5.0]);
+    let doubtful = compared(&[80.0, 0.0, 75.0, 5.0]);
     let found = doubtful.latency_reduction_95.unwrap();
     assert!((found.mean - 40.0).abs() < 1e-9 && found.low < 30.0 && found.high > 50.0, "{found:?}");
     assert_eq!(doubtful.recommendation, Conditional);
     assert!(doubtful.conditions[0].ends_with("(95 % interval of 4 runs); hold more"), "{doubtful:?}");
-    assert_eq!(told(&[40.0]).latency_reduction_95, None, "one run says nothing of chance");
+    assert_eq!(compared(&[40.0]).latency_reduction_95, None, "one run says nothing of chance");
     let runs = [like((1_000.0, 10.0, 1.0)), like((500.0, 10.0, 1.0))];
     assert_eq!(bench::reductions(&runs, &[like((500.0, 10.0, 1.0)), like((500.0, 10.0, 1.0))]), [50.0, 0.0]);
 }

@@ -225,9 +225,9 @@ fn k1_every_kind_of_event_is_read_as_it_was_written() {
     check_both_ways(&events);
     let prediction: Stage<Prediction> = check(PREDICTION);
     let deliberation: Stage<Deliberation> = check(DELIBERATION);
-    let told = |events: &mut dyn Iterator<Item = &'static str>| events.collect::<Vec<_>>();
-    kinds.extend(told(&mut prediction.log.iter().map(|recorded| recorded.event.kind())));
-    kinds.extend(told(&mut deliberation.log.iter().map(|recorded| recorded.event.kind())));
+    let collected = |events: &mut dyn Iterator<Item = &'static str>| events.collect::<Vec<_>>();
+    kinds.extend(collected(&mut prediction.log.iter().map(|recorded| recorded.event.kind())));
+    kinds.extend(collected(&mut deliberation.log.iter().map(|recorded| recorded.event.kind())));
     check_both_ways(&prediction.log.iter().map(|recorded| recorded.event.clone()).collect::<Vec<_>>());
     check_both_ways(&deliberation.log.iter().map(|recorded| recorded.event.clone()).collect::<Vec<_>>());
     kinds.sort_unstable();

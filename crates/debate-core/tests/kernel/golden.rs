@@ -31,7 +31,7 @@ fn mismatches(change: impl FnOnce(&mut serde_json::Value)) -> Vec<String> {
 }
 
 #[test]
-fn d11_every_difference_is_told() {
+fn d11_every_difference_is_reported() {
     let found = mismatches(|case| {
         case["expected"] = serde_json::json!({
             "positionChanges": ["bo"],

@@ -125,7 +125,7 @@ fn report(options: &Words<'_>, call: &str, open: &[String]) -> Report {
         },
         confidence: Some(number(options, "c").unwrap_or(5.0)),
         confidence_before: None,
-        key_finding: format!("{call} found what nobody else did look for."),
+        key_finding: format!("{call} found what no other investigator looked for."),
         evidence_for: pointers
             .into_iter()
             .filter(|pointer| *pointer != "none")

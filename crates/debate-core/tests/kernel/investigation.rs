@@ -15,10 +15,10 @@ fn result(stage: &Stage<Investigation>) -> InvestigationResult {
 }
 
 fn violations(stage: &Stage<Investigation>) -> Vec<String> {
-    let told = |found: &ViolationFound| {
+    let described = |found: &ViolationFound| {
         format!("{} {} {}", found.by, found.violation.as_str(), found.consequence.as_str())
     };
-    stage.debate.state().violations().map(told).collect()
+    stage.debate.state().violations().map(described).collect()
 }
 
 fn confidences(stage: &Stage<Investigation>) -> Vec<f64> {
@@ -209,8 +209,8 @@ fn i5_reports_say_confidence_before_and_after_and_a_refuted_hypothesis_counts_fo
         ",
     );
     let reports = &result(&stage).hypotheses[0].reports;
-    let told: Vec<_> = reports.iter().map(|one| (one.before, one.stated, one.confidence)).collect();
-    assert_eq!(told, [(0.0, Some(7.0), 7.0), (7.0, Some(4.0), 4.0), (4.0, Some(9.0), 0.0)]);
+    let stated: Vec<_> = reports.iter().map(|one| (one.before, one.stated, one.confidence)).collect();
+    assert_eq!(stated, [(0.0, Some(7.0), 7.0), (7.0, Some(4.0), 4.0), (4.0, Some(9.0), 0.0)]);
     let against = result(&stage).hypotheses[0].evidence.iter().filter(|one| !one.supports).count();
     assert_eq!(against, 1);
 }
@@ -253,7 +253,7 @@ fn i5_hidden_adverse_evidence_shown_by_a_challenge_marks_the_hypothesis_untruste
 }
 
 #[test]
-fn i5_where_there_is_a_workspace_evidence_that_nobody_found_there_hides_nothing() {
+fn i5_evidence_not_found_in_the_workspace_is_not_hidden() {
     let stage = check::<Investigation>(
         "
         given   started by=ann,bo workspace=yes
@@ -321,7 +321,7 @@ fn i9_each_round_in_which_a_valid_challenge_is_refused_costs_one_of_ten() {
 }
 
 #[test]
-fn i6_a_challenge_without_a_reason_or_to_nobody_need_not_be_answered() {
+fn i6_a_challenge_without_reason_or_target_needs_no_answer() {
     let stage = check::<Investigation>(
         "
         given   started by=ann,bo
@@ -339,7 +339,7 @@ fn i4_a_challenge_that_tells_what_another_investigator_said_is_refused() {
     for reason in [
         "as_bo_has_seen_the_queue_is_never_empty_at_all",
         "H2_explains_all_of_this_much_better_than_yours",
-        "report/1/bo_found_what_nobody_else_did_look_for.",
+        "report/1/bo_found_what_no_other_investigator_looked_for.",
     ] {
         let stage = check::<Investigation>(&format!(
             "
@@ -355,7 +355,7 @@ fn i4_a_challenge_that_tells_what_another_investigator_said_is_refused() {
 }
 
 #[test]
-fn i1_what_is_out_of_role_is_refused_recorded_and_told_to_the_lead_and_to_whoever_did_it() {
+fn i1_out_of_role_acts_are_refused_recorded_and_reported() {
     let stage = check::<Investigation>(
         "
         given   started by=ann,bo
@@ -372,8 +372,9 @@ fn i1_what_is_out_of_role_is_refused_recorded_and_told_to_the_lead_and_to_whoeve
     assert_eq!(acts("ann"), ["challenge", "judge", "investigate"], "the last is on another's hypothesis");
     assert_eq!(acts("devils_advocate"), ["propose", "judge"]);
     assert_eq!(acts("synthesizer"), ["challenge"], "to judge is its own, only too early");
-    let told = |key: &str| Investigation::visible(&stage.debate, &stage.want(key)).corrections.len();
-    assert_eq!([told("report/2/ann"), told("report/2/bo"), told("challenge/2/devils_advocate")], [3, 0, 2]);
+    let corrections = |key: &str| Investigation::visible(&stage.debate, &stage.want(key)).corrections.len();
+    let calls = ["report/2/ann", "report/2/bo", "challenge/2/devils_advocate"];
+    assert_eq!(calls.map(corrections), [3, 0, 2]);
     let Task::Convey(view) = Investigation::visible(&stage.debate, &stage.want("convey/1/lead")).task else {
         panic!("the lead conveys");
     };

@@ -349,11 +349,11 @@ fn k15_a_log_in_which_a_debate_rests_ends_or_goes_on_out_of_turn_is_not_folded()
     let mut taken = Vec::new();
     for Recorded { at, event, .. } in &longer.log {
         for Stage { debate, .. } in &stages {
-            let told = (debate.lifecycle().as_str(), event.kind());
-            if ["paused", "resumed", "concluded", "continued"].contains(&told.1)
+            let step = (debate.lifecycle().as_str(), event.kind());
+            if ["paused", "resumed", "concluded", "continued"].contains(&step.1)
                 && debate.clone().apply(*at, event).is_ok()
             {
-                taken.push(told);
+                taken.push(step);
             }
         }
     }
@@ -420,7 +420,7 @@ fn k2_from_every_point_of_the_log_the_same_loop_gives_the_same_outcome() {
 }
 
 #[test]
-fn k1_the_same_log_gives_the_same_state_to_whoever_folds_it_step_by_step() {
+fn k1_folding_a_log_step_by_step_gives_the_same_state() {
     let mut stage = Stage::<Prediction>::open("roles=optimist,pessimist,judge rounds=2");
     play_out(&mut stage);
     for end in 1..=stage.log.len() {
@@ -434,7 +434,7 @@ fn k1_the_same_log_gives_the_same_state_to_whoever_folds_it_step_by_step() {
     }
 }
 
-/// Checks that a fork may give another model to `somebody`, and to nobody who takes no part.
+/// Checks that a fork may give another model to `somebody`, but not to a role that takes no part.
 fn check_models_of_forks<F: Cast>(opened: &str, somebody: &str) {
     let stage = Stage::<F>::open(opened);
     let given = |name: &str| {
@@ -442,8 +442,8 @@ fn check_models_of_forks<F: Cast>(opened: &str, somebody: &str) {
         F::changed(stage.debate.config(), &change).map(drop)
     };
     assert_eq!(given(somebody), Ok(()), "{opened}");
-    let why = "there is no model for \"roles.nobody\" in this debate";
-    assert_eq!(given("nobody"), Err(why.to_owned()), "{opened}");
+    let why = "there is no model for \"roles.outsider\" in this debate";
+    assert_eq!(given("outsider"), Err(why.to_owned()), "{opened}");
 }
 
 #[test]

@@ -112,12 +112,12 @@ fn k8_an_attempt_that_failed_is_booked_where_the_provider_may_charge_for_it() {
     };
     for may_be_charged in ["unreadable", "unusable", "refused", "truncated", "timeout"] {
         cost_of(may_be_charged, "0 or more, at most 100");
-        cost_of(&format!("{may_be_charged} told"), "50, at most 50");
+        cost_of(&format!("{may_be_charged} usage"), "50, at most 50");
     }
     for failed_itself in ["overloaded", "unavailable", "denied"] {
         cost_of(failed_itself, "unknown");
         cost_of(&format!("{failed_itself} begun"), "0 or more, at most 100");
-        cost_of(&format!("{failed_itself} begun told"), "50, at most 50");
+        cost_of(&format!("{failed_itself} begun usage"), "50, at most 50");
     }
 }
 
@@ -137,17 +137,17 @@ fn k8_answers_that_break_off_use_up_the_money() {
 
 #[test]
 fn k8_what_older_logs_say_of_failures_means_what_it_meant() {
-    // They book nothing of a provider that failed, whatever it told, and their conclusions say so.
+    // They book nothing for a provider that failed, whatever usage it reported, and their conclusions say so.
     check::<Prediction>(
         "given    started roles=optimist,pessimist priced=yes cost_max=1000
-         when     fail argue/1/optimist: unavailable told
+         when     fail argue/1/optimist: unavailable usage
          cost     unknown",
     );
 }
 
 #[test]
 fn k8_a_second_racing_request_never_uses_up_the_money() {
-    // Five questions without faults, each of at most 100; 100 are kept for the last of them besides.
+    // Five questions without faults, each of at most 100; another 100 are kept for the last of them.
     let table = |cost_max: u64| {
         format!(
             "given    started roles=optimist,pessimist priced=yes cost_max={cost_max} closing_cost=100

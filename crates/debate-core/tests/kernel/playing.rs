@@ -1,5 +1,5 @@
 //! How the formats are put on the stage: requests as clients write them, and answers of models that do what they
-//! are asked, unless told otherwise.
+//! are asked, unless a scenario says otherwise.
 
 use debate_core::call::Want;
 use debate_core::debate::Debate;

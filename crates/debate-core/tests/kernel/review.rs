@@ -94,7 +94,7 @@ fn v3_a_pair_argues_and_rebuts_in_order_and_pairs_go_side_by_side() {
 }
 
 #[test]
-fn v1_nobody_debates_unless_that_is_enabled_and_the_log_says_why() {
+fn v1_no_pair_debates_unless_enabled_and_the_log_says_why() {
     for (words, why, reason) in [
         ("enabled=no targets=env", "disabled", "debate.enabled is false"),
         ("seed=1", "too_few_conflicts", "0 conflicts; 1 start a debate"),

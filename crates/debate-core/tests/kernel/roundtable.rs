@@ -24,7 +24,7 @@ fn result(stage: &Stage<Roundtable>) -> RoundtableResult {
 }
 
 #[test]
-fn t4_full_modes_hear_the_rounds_before_and_nobody_of_their_own() {
+fn t4_full_modes_hear_earlier_rounds_but_not_their_own() {
     for mode in ["collaborative", "expert-panel", "delphi", "red-team-blue-team"] {
         let stage = check::<Roundtable>(&format!(
             "given    started agents=ada,bo,cy rounds=2 mode={mode}
@@ -110,7 +110,7 @@ fn t3_a_stance_that_is_missing_is_asked_for_again_then_forced_and_marked() {
          concluded max_rounds full",
     );
     let result = result(&stage);
-    let told: Vec<_> = result
+    let responses: Vec<_> = result
         .agent_responses
         .iter()
         .map(|agent| {
@@ -123,7 +123,7 @@ fn t3_a_stance_that_is_missing_is_asked_for_again_then_forced_and_marked() {
         })
         .collect();
     assert_eq!(
-        told,
+        responses,
         [
             ("primary", Stance::Yes, false, None),
             ("opposition", Stance::No, true, Some(Stance::Yes)),
@@ -170,8 +170,8 @@ fn t6_groupthink_warns_and_confidence_does_not_hide_it() {
         agreeing("exit_criteria.enabled=true exit_criteria.consensus_threshold=1 exit_criteria.convergence_rounds=2")
             .replace("ada: Move the office", "ada: Let us remain at the old place; it is cheap and known to all and near the office")
     ));
-    let told = result(&stage);
-    let found = told.evidence.groupthink.unwrap();
+    let outcome = result(&stage);
+    let found = outcome.evidence.groupthink.unwrap();
     assert!(found.detected);
     assert_eq!(
         found.indicators,
@@ -182,11 +182,11 @@ fn t6_groupthink_warns_and_confidence_does_not_hide_it() {
         "Consider additional rounds with devil's advocate role or manual review"
     );
     assert_eq!(
-        told.decision.cautions,
+        outcome.decision.cautions,
         ["signs of groupthink in round 1; the debate ended on confidence, which is one of its signs"]
     );
-    assert_eq!(told.metadata.exit.unwrap().details, "All agents confidence >= 0.85");
-    assert_eq!(told.decision.action, NextStep::QueryDetail);
+    assert_eq!(outcome.metadata.exit.unwrap().details, "All agents confidence >= 0.85");
+    assert_eq!(outcome.decision.action, NextStep::QueryDetail);
 }
 
 #[test]
@@ -211,8 +211,8 @@ fn t6_a_repoll_asks_everybody_once_more_blind_and_keeps_both_answers() {
          concluded max_rounds full",
         agreeing("groupthink_detection.action=repoll")
     ));
-    let told = result(&stage);
-    let first = &told.evidence.rounds[0];
+    let outcome = result(&stage);
+    let first = &outcome.evidence.rounds[0];
     let spoken: Vec<_> =
         first.responses.iter().map(|spoken| (spoken.agent.as_str(), spoken.response.kind)).collect();
     let (respond, repoll) = (Kind::Respond, Kind::Repoll);
@@ -220,9 +220,9 @@ fn t6_a_repoll_asks_everybody_once_more_blind_and_keeps_both_answers() {
     let levels: Vec<f64> = first.judgements.iter().map(|judged| judged.agreement_level).collect();
     assert_eq!(levels[0], 1.0);
     assert!(levels[1] < 0.5, "{levels:?}");
-    let found = told.evidence.groupthink.unwrap();
+    let found = outcome.evidence.groupthink.unwrap();
     assert_eq!((found.detected, found.after_repoll, found.rounds), (true, Some(false), vec![1]));
-    assert_eq!(told.evidence.convergence_round, Some(2));
+    assert_eq!(outcome.evidence.convergence_round, Some(2));
 }
 
 #[test]
@@ -243,10 +243,10 @@ fn t5_exit_rules_fire_in_order_and_consensus_is_first() {
          concluded consensus full",
         agreeing("exit_criteria.enabled=true")
     ));
-    let told = result(&stage);
-    assert_eq!(told.metadata.exit.unwrap().details, "Agreement level 1 >= threshold 0.9");
-    assert_eq!((told.decision.consensus, told.decision.action), (Consensus::High, NextStep::Verify));
-    assert_eq!(told.decision.position.as_deref(), Some("Move the office to the harbour."));
+    let outcome = result(&stage);
+    assert_eq!(outcome.metadata.exit.unwrap().details, "Agreement level 1 >= threshold 0.9");
+    assert_eq!((outcome.decision.consensus, outcome.decision.action), (Consensus::High, NextStep::Verify));
+    assert_eq!(outcome.decision.position.as_deref(), Some("Move the office to the harbour."));
 }
 
 #[test]
@@ -267,9 +267,9 @@ fn t5_convergence_needs_one_round_more_than_it_looks_back() {
         round(2),
         round(3)
     ));
-    let told = result(&stage);
-    assert_eq!(told.metadata.exit.unwrap().details, "Positions stable for 2 rounds");
-    assert_eq!(told.evidence.convergence_round, Some(1));
+    let outcome = result(&stage);
+    assert_eq!(outcome.metadata.exit.unwrap().details, "Positions stable for 2 rounds");
+    assert_eq!(outcome.evidence.convergence_round, Some(1));
 }
 
 #[test]
@@ -286,8 +286,8 @@ fn k7_rules_in_shadow_are_recorded_once_each_and_not_obeyed() {
          concluded max_rounds full",
         agreeing("exit_criteria.shadow=true exit_criteria.enabled=true")
     ));
-    let told = result(&stage);
-    let shadows: Vec<&str> = told.metadata.shadow_exits.iter().map(|exit| exit.reason).collect();
+    let outcome = result(&stage);
+    let shadows: Vec<&str> = outcome.metadata.shadow_exits.iter().map(|exit| exit.reason).collect();
     assert_eq!(shadows, ["consensus", "confidence", "convergence"]);
 }
 
@@ -306,13 +306,13 @@ fn t11_who_refers_to_whom_is_recorded_and_counted() {
          when     answer respond/3/cy: Nothing new.
          concluded max_rounds full",
     );
-    let told = result(&stage);
-    let interaction = told.evidence.interaction;
+    let outcome = result(&stage);
+    let interaction = outcome.evidence.interaction;
     assert_eq!(
         (interaction.cross_references, interaction.rebuttal_depth, interaction.question_response_pairs),
         (2, 1, 1)
     );
-    assert_eq!(told.evidence.rounds[0].responses[1].response.refers_to, ["ada".into()]);
+    assert_eq!(outcome.evidence.rounds[0].responses[1].response.refers_to, ["ada".into()]);
 }
 
 #[test]
@@ -429,9 +429,10 @@ fn k17_continued_rounds_deal_with_their_focus_and_those_before_know_nothing_of_i
     assert_eq!((focus(1), focus(3)), (None, None));
     assert_eq!(focus(2).unwrap().shown().unwrap(), "What would it cost?");
     let result = |texts| Roundtable::outcome(&stage.debate, texts);
-    let told = |texts| result(texts).evidence.rounds.into_iter().map(|round| round.focus).collect::<Vec<_>>();
-    assert_eq!(told(Texts::Shown), [None, Some("What would it cost?".to_owned()), None]);
-    assert_eq!(told(Texts::Withheld), [None, Some(REDACTED.to_owned()), None]);
+    let focuses =
+        |texts| result(texts).evidence.rounds.into_iter().map(|round| round.focus).collect::<Vec<_>>();
+    assert_eq!(focuses(Texts::Shown), [None, Some("What would it cost?".to_owned()), None]);
+    assert_eq!(focuses(Texts::Withheld), [None, Some(REDACTED.to_owned()), None]);
     assert!(markdown::document(&result(Texts::Shown)).contains("Focus:\n\n> What would it cost?\n"));
 }
 
@@ -488,12 +489,12 @@ fn played(opened: &str, seed: u64, order: u64) -> Stage<Roundtable> {
 }
 
 fn comparable(stage: &Stage<Roundtable>) -> RoundtableResult {
-    let mut told = result(stage);
-    if matches!(told.completeness, Completeness::Void { .. }) || told.stop_reason == "failed" {
+    let mut outcome = result(stage);
+    if matches!(outcome.completeness, Completeness::Void { .. }) || outcome.stop_reason == "failed" {
         // What others had said by then is a matter of time.
-        (told.evidence.rounds, told.agent_responses) = (Vec::new(), Vec::new());
+        (outcome.evidence.rounds, outcome.agent_responses) = (Vec::new(), Vec::new());
     }
-    told
+    outcome
 }
 
 proptest! {
@@ -516,13 +517,13 @@ proptest! {
              exit_criteria.enabled={exit} attempts_max=2"
         );
         let (first, second) = (played(&opened, seed, orders.0), played(&opened, seed, orders.1));
-        let (told, other) = (comparable(&first), comparable(&second));
-        if told.stop_reason != "failed" && other.stop_reason != "failed" {
-            prop_assert_eq!(told.evidence, other.evidence);
-            prop_assert_eq!(told.decision, other.decision);
-            prop_assert_eq!(told.agent_responses, other.agent_responses);
+        let (one, other) = (comparable(&first), comparable(&second));
+        if one.stop_reason != "failed" && other.stop_reason != "failed" {
+            prop_assert_eq!(one.evidence, other.evidence);
+            prop_assert_eq!(one.decision, other.decision);
+            prop_assert_eq!(one.agent_responses, other.agent_responses);
         }
-        // Nobody was asked twice for what is in the log, and no stance of a devil's advocate is free.
+        // No question in the log was answered twice, and no stance of a devil's advocate is free.
         let asked: Vec<String> = first.log.iter().filter_map(|recorded| match &recorded.event {
             Event::Kernel(KernelEvent::CallAnswered(answered)) => {
                 Some(format!("{}/{}", answered.attempt.call, answered.attempt.revision))

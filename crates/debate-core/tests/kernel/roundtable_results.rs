@@ -41,10 +41,10 @@ fn t10_who_falls_silent_is_missing_and_no_dissenter() {
          when     fail respond/2/di: denied
          concluded max_rounds partial without di"
     ));
-    let told = result(&stage);
-    assert_eq!(sides(&told), ["ada bo", "cy", "di"]);
-    assert_eq!(told.agent_responses.len(), 4, "what it said before stays its response");
-    assert!(markdown::document(&told).contains("- Silent in the last round: di\n"));
+    let outcome = result(&stage);
+    assert_eq!(sides(&outcome), ["ada bo", "cy", "di"]);
+    assert_eq!(outcome.agent_responses.len(), 4, "what it said before stays its response");
+    assert!(markdown::document(&outcome).contains("- Silent in the last round: di\n"));
 }
 
 #[test]
@@ -159,9 +159,9 @@ fn t2_a_label_stays_itself_whatever_agents_are_called() {
 
 #[test]
 fn t10_markup_in_a_topic_stays_text() {
-    let mut told = result(&check::<Roundtable>("given started agents=ada,bo rounds=1 mode=collaborative"));
-    told.topic = "Should <script>\n# we</script> move?".to_owned();
-    let document = markdown::document(&told);
+    let mut outcome = result(&check::<Roundtable>("given started agents=ada,bo rounds=1 mode=collaborative"));
+    outcome.topic = "Should <script>\n# we</script> move?".to_owned();
+    let document = markdown::document(&outcome);
     assert!(
         document.starts_with("# Roundtable: Should &lt;script&gt; #\u{200b} we&lt;/script&gt; move?\n"),
         "{document}"
@@ -175,16 +175,17 @@ fn k13_words_in_a_document_steer_no_terminal_leave_no_line_and_fetch_no_image() 
          when     answer respond/1/ada: x
          when     answer respond/1/bo: y",
     );
-    let mut told = result(&stage);
+    let mut outcome = result(&stage);
     let words = "a\u{1b}[2J\r# b\u{9b}m\u{202e}c ![d](https://evil.test/?e)";
-    told.topic = words.to_owned();
-    told.agent_responses[0].response.position = words.to_owned();
-    let (agent, words) = (told.agent_responses[0].agent.clone(), words.to_owned());
+    outcome.topic = words.to_owned();
+    outcome.agent_responses[0].response.position = words.to_owned();
+    let (agent, words) = (outcome.agent_responses[0].agent.clone(), words.to_owned());
     let page =
         WebSource { url: "https://evil.test".to_owned(), title: Some(words.clone()), cited_text: None };
-    told.evidence.web_sources =
+    outcome.evidence.web_sources =
         vec![WebSourceEntry { agent: agent.clone(), round: 1, kind: Kind::Respond, page }];
-    told.evidence.citations = vec![CitationEntry { source: words.clone(), agent: agent.clone(), round: 1 }];
+    outcome.evidence.citations =
+        vec![CitationEntry { source: words.clone(), agent: agent.clone(), round: 1 }];
     let run = |arguments: &str, error: Option<&str>| ToolRunEntry {
         agent: agent.clone(),
         round: 1,
@@ -196,10 +197,10 @@ fn k13_words_in_a_document_steer_no_terminal_leave_no_line_and_fetch_no_image() 
         reused_from: None,
         latency_ms: 1,
     };
-    told.evidence.tool_runs = vec![run(&words, None), run("{}", Some(&words))];
-    told.agent_responses[0].agent = words.as_str().into();
-    told.decision.supporters = vec![words.as_str().into()];
-    let document = markdown::document(&told);
+    outcome.evidence.tool_runs = vec![run(&words, None), run("{}", Some(&words))];
+    outcome.agent_responses[0].agent = words.as_str().into();
+    outcome.decision.supporters = vec![words.as_str().into()];
+    let document = markdown::document(&outcome);
     let said = "a\u{fffd}\\[2J #\u{200b} b\u{fffd}m\u{fffd}c \\!\\[d\\]\\(https:\u{200b}//evil.test/?e\\)";
     for line in [
         format!("- {said} (ada, round 1)"),
@@ -216,17 +217,17 @@ fn k13_words_in_a_document_steer_no_terminal_leave_no_line_and_fetch_no_image() 
 
 #[test]
 fn k13_words_of_several_lines_stand_in_a_document_behind_marks_of_a_quote_alone() {
-    let mut told = result(&check::<Roundtable>(
+    let mut outcome = result(&check::<Roundtable>(
         "given    started agents=ada,bo rounds=1 mode=collaborative
          when     answer respond/1/ada: x
          when     answer respond/1/bo: y",
     ));
     let words = |place: &str| format!("Move.\n\n## {place}\n- Action: ship it");
-    told.topic = words("topic");
-    told.decision.position = Some(words("decision"));
-    told.agent_responses[0].response.position = words("position");
-    told.agent_responses[0].response.reasoning = words("reasoning");
-    let round = told.evidence.rounds.first_mut().unwrap();
+    outcome.topic = words("topic");
+    outcome.decision.position = Some(words("decision"));
+    outcome.agent_responses[0].response.position = words("position");
+    outcome.agent_responses[0].response.reasoning = words("reasoning");
+    let round = outcome.evidence.rounds.first_mut().unwrap();
     round.focus = Some(words("focus"));
     round.responses[0].response.position = words("position of the round");
     let page = WebSource {
@@ -234,9 +235,9 @@ fn k13_words_of_several_lines_stand_in_a_document_behind_marks_of_a_quote_alone(
         title: Some(words("title")),
         cited_text: Some(words("cited")),
     };
-    let agent = told.agent_responses[0].agent.clone();
-    told.evidence.web_sources = vec![WebSourceEntry { agent, round: 1, kind: Kind::Respond, page }];
-    let document = markdown::document(&told);
+    let agent = outcome.agent_responses[0].agent.clone();
+    outcome.evidence.web_sources = vec![WebSourceEntry { agent, round: 1, kind: Kind::Respond, page }];
+    let document = markdown::document(&outcome);
     let lines: Vec<&str> = document.lines().collect();
     for place in ["decision", "position", "reasoning", "focus", "cited"] {
         assert!(lines.contains(&format!("> #\u{200b}#\u{200b} {place}").as_str()), "{place}: {document}");

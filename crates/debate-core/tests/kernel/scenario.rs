@@ -160,18 +160,18 @@ impl<F: Cast> Stage<F> {
             }
             "stopped" => {
                 let fired = self.debate.stop().unwrap_or_else(|| panic!("{line}: it goes on"));
-                let told = format!("{}, {} against {}", fired.name(), fired.statistic, fired.threshold);
-                assert_eq!(told, rest, "{line}");
+                let found = format!("{}, {} against {}", fired.name(), fired.statistic, fired.threshold);
+                assert_eq!(found, rest, "{line}");
             }
             "cost" => {
-                let told = self.debate.spend().cost.map_or_else(
+                let found = self.debate.spend().cost.map_or_else(
                     || "unknown".to_owned(),
                     |cost| {
                         let least = if cost.complete { "" } else { " or more" };
                         format!("{}{least}, at most {}", cost.cost_micros, cost.cost_micros_bound)
                     },
                 );
-                assert_eq!(told, rest, "{line}");
+                assert_eq!(found, rest, "{line}");
             }
             "left_ms" => {
                 let left = match self.debate.lifecycle() {
@@ -283,14 +283,14 @@ impl<F: Cast> Stage<F> {
         })
     }
 
-    /// Knows a kind of failure, `timeout` unless one is given, then `begun` where the reply had begun to come, and `told` where
-    /// the provider told what it counts.
+    /// Reads a kind of failure, `timeout` unless one is given, then `begun` if the reply had started, and
+    /// `usage` if the provider reported usage.
     fn fail(&mut self, want: &Want, words: &str) -> Result<(), DecideError> {
         let mut words = words.split_whitespace();
         let kind = words.next().unwrap_or("timeout");
         let words: Vec<&str> = words.collect();
         let cost_micros = self.is_priced.then_some(50);
-        let told = if words.contains(&"told") {
+        let reported = if words.contains(&"usage") {
             ReplyFacts { cost_micros, ..reply() }
         } else {
             ReplyFacts::default()
@@ -298,7 +298,7 @@ impl<F: Cast> Stage<F> {
         self.decide(Command::FailCall {
             attempt: self.attempt(want),
             failure: serde_json::from_value(kind.into()).unwrap(),
-            reply: ReplyFacts { begun: words.contains(&"begun"), ..told },
+            reply: ReplyFacts { begun: words.contains(&"begun"), ..reported },
             message: "nothing came".to_owned(),
             text: None,
         })

@@ -138,7 +138,7 @@ fn said() -> ReplyProse {
 }
 
 #[test]
-fn t8_equal_questions_to_a_tool_are_put_once_whoever_asks() {
+fn t8_equal_tool_calls_run_once_for_all_agents() {
     let mut table = Table::open("expert-panel", &json!({}));
     table.asks("ada", &[CLAIM, CLAIM, "{}"]);
     assert_eq!(table.runs(), ["ada/0", "ada/2"], "the twin waits");
@@ -158,7 +158,7 @@ fn t8_equal_questions_to_a_tool_are_put_once_whoever_asks() {
     table.answers("bo", &[]);
     assert_eq!(table.debate.lifecycle(), Lifecycle::Concluded);
     let evidence = Roundtable::outcome(&table.debate, Texts::Shown).evidence;
-    let told = evidence.tool_runs.iter().map(|run| {
+    let runs = evidence.tool_runs.iter().map(|run| {
         let from = run.reused_from.as_ref().map(|from| (from.agent.as_str(), from.round));
         (run.agent.as_str(), run.arguments.as_str(), run.ok, run.latency_ms, from, run.error.as_deref())
     });
@@ -168,7 +168,7 @@ fn t8_equal_questions_to_a_tool_are_put_once_whoever_asks() {
         ("ada", "{}", false, 7, None, Some("its arguments lack query")),
         ("bo", CLAIM, true, 0, Some(("ada", 1)), None),
     ];
-    assert_eq!(told.collect::<Vec<_>>(), expected);
+    assert_eq!(runs.collect::<Vec<_>>(), expected);
     assert_eq!((evidence.citation_count, evidence.citations_found), (2, 1));
     let withheld = Roundtable::outcome(&table.debate, Texts::Withheld).evidence;
     assert!(withheld.tool_runs.iter().all(|run| run.arguments == "[redacted]"));

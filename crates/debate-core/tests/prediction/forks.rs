@@ -196,7 +196,7 @@ fn k14_what_saw_a_removed_role_runs_anew_and_nothing_else() {
 }
 
 #[test]
-fn k14_another_pooling_asks_nobody() {
+fn k14_another_pooling_asks_no_model() {
     let (parent, events) = play(config(3), |debate, want| Ok(blameless(debate, want)));
     let (debate, events, _) = forked(&recorded(events), parent.head(), "pooling=log_odds").unwrap();
     assert_eq!(started(&events), Vec::<String>::new());

@@ -80,13 +80,13 @@ fn s1_rounds_after_the_answer_change_no_forecast_that_is_scored() {
 }
 
 #[test]
-fn s16_an_answer_that_is_told_again_keeps_its_moment() {
+fn s16_an_answer_recorded_again_keeps_its_moment() {
     let (mut debate, _) = play(config(3), sure_optimist);
     let happened_at = Some(Timestamp(5_000));
-    let told = |outcome: &str, happened_at| Resolved { happened_at, ..Resolved::new(outcome.into()) };
-    tell(&mut debate, Timestamp(9_000), Command::Resolve(told("yes", happened_at)));
+    let answer = |outcome: &str, happened_at| Resolved { happened_at, ..Resolved::new(outcome.into()) };
+    tell(&mut debate, Timestamp(9_000), Command::Resolve(answer("yes", happened_at)));
     let market = Distribution::new(vec![0.7, 0.3]).unwrap();
-    let again = Resolved { market: Some(market), ..told("yes", None) };
+    let again = Resolved { market: Some(market), ..answer("yes", None) };
     tell(&mut debate, Timestamp(9_001), Command::Resolve(again));
     assert_eq!(debate.resolved().unwrap().0.happened_at, happened_at);
     resolve(&mut debate, "no");
@@ -132,7 +132,7 @@ fn k16_a_track_record_holds_resolved_debates_alone() {
     assert!(report.forecasts[13].brier_mean < report.forecasts[8].brier_mean);
     let uplift = over(&report, &Blind);
     assert_eq!((uplift.debates, uplift.questions, uplift.finding), (2, 1, Finding::TooFew));
-    assert_eq!((uplift.brier, uplift.log_bits), (None, None), "of too few nothing is told");
+    assert_eq!((uplift.brier, uplift.log_bits), (None, None), "too few questions for a finding");
     assert_eq!((last.brier, last.log_bits), (None, None), "and no loss is taken apart");
 }
 
@@ -163,7 +163,7 @@ fn answered(questions: u64) -> Vec<Play> {
 }
 
 #[test]
-fn k16_a_gain_is_told_once_there_are_enough_questions_and_by_model_and_prompt() {
+fn k16_gains_need_enough_questions_overall_and_by_prompt() {
     let debates = answered(QUESTIONS_MIN);
     let prompts = ["prediction/argue@1", "prediction/argue@2"];
     let all: Vec<(&Play, &str)> = debates.iter().zip(prompts.into_iter().cycle()).collect();
@@ -241,7 +241,7 @@ fn s10_partial_debates_are_counted_and_can_be_left_out() {
 }
 
 #[test]
-fn s20_debates_that_are_not_read_are_told() {
+fn s20_debates_that_are_not_read_are_counted() {
     assert_eq!(TrackRecord::new(3).report(None, true).left_out, 3);
 }
 
@@ -249,12 +249,12 @@ fn s20_debates_that_are_not_read_are_told() {
 fn k16_a_market_is_recorded_with_the_answer_and_outlives_its_correction() {
     let (mut debate, _) = play(config(3), sure_optimist);
     let market = |probabilities: &[f64]| Distribution::new(probabilities.to_vec()).ok();
-    let told = |outcome: &str, market| Resolved { market, ..Resolved::new(outcome.into()) };
+    let answer = |outcome: &str, market| Resolved { market, ..Resolved::new(outcome.into()) };
     let refused = |debate: &Play, resolved| debate.decide(Timestamp(9_000), Command::Resolve(resolved)).err();
-    let three = told("yes", market(&[0.2, 0.3, 0.5]));
+    let three = answer("yes", market(&[0.2, 0.3, 0.5]));
     assert_eq!(refused(&debate, three), Some(DecideError::Market { given: 3, outcomes: 2 }));
-    tell(&mut debate, Timestamp(9_000), Command::Resolve(told("yes", market(&[0.2, 0.8]))));
-    assert_eq!(refused(&debate, told("yes", None)), Some(DecideError::Resolved("yes".into())));
+    tell(&mut debate, Timestamp(9_000), Command::Resolve(answer("yes", market(&[0.2, 0.8]))));
+    assert_eq!(refused(&debate, answer("yes", None)), Some(DecideError::Resolved("yes".into())));
     resolve(&mut debate, "no");
     let (resolved, _) = debate.resolved().unwrap();
     assert_eq!((resolved.outcome.as_str(), &resolved.market), ("no", &market(&[0.2, 0.8])));

@@ -133,18 +133,18 @@ fn p6_a_poor_argument_is_asked_again_once_with_the_scorers_reason() {
 }
 
 #[test]
-fn p6_the_one_asked_again_is_told_the_scorers_reason() {
-    let told = std::cell::RefCell::new(Vec::new());
+fn p6_the_role_asked_again_is_shown_the_scorers_reason() {
+    let reasons = std::cell::RefCell::new(Vec::new());
     play(config(1), |debate, want| {
         if let Visible::Argue(view) = Prediction::visible(debate, want)
             && let Some(reason) = view.rejection.shown()
         {
-            told.borrow_mut().push(reason.clone());
+            reasons.borrow_mut().push(reason.clone());
         }
         let poor = want.call.to_string() == "score/1/optimist" && want.revision == 0;
         Ok(if poor { Answer::Score(scores(0.1)) } else { blameless(debate, want) })
     });
-    assert_eq!(told.into_inner(), ["It was scored as too weak: no source for the rise"]);
+    assert_eq!(reasons.into_inner(), ["It was scored as too weak: no source for the rise"]);
 }
 
 #[test]
@@ -225,10 +225,10 @@ fn p9_the_summary_names_the_strongest_and_the_direction() {
 }
 
 #[test]
-fn p10_a_rebuttal_that_names_nobody_is_asked_again_and_then_flagged() {
+fn p10_a_rebuttal_of_no_role_is_asked_again_then_flagged() {
     let (debate, events) = play_with(2, "argue/2/pessimist", |debate, _| {
         let mut answer = argument(debate, 2, "pessimist");
-        answer.rebuts = vec!["pessimist".to_owned(), "nobody".to_owned()];
+        answer.rebuts = vec!["pessimist".to_owned(), "outsider".to_owned()];
         Ok(Answer::Argue(answer))
     });
     assert_eq!(rejected(&events), [("argue/2/pessimist".to_owned(), vec!["P10".to_owned()])]);
@@ -241,7 +241,7 @@ fn p11_a_citation_counts_only_where_the_quoted_words_stand() {
     let (debate, events) = play_with(3, "argue/3/contrarian", |debate, revision| {
         let mut answer = argument(debate, 3, "contrarian");
         if revision == 0 {
-            answer.cites[0].quote = "words that nobody ever said".to_owned();
+            answer.cites[0].quote = "words that no role ever said".to_owned();
         }
         Ok(Answer::Argue(answer))
     });

@@ -15,7 +15,7 @@ const COUNTS: [&str; 6] = ["rounds", "max_rounds", "round", "judge_passes", "pas
 const LISTS: [&str; 2] = ["outcomes", "criteria"];
 /// That of those who debate a conflict.
 const PAIRS: &str = "pairs";
-/// Those of whoever takes part.
+/// Those of the participants.
 const PARTICIPANTS: [&str; 4] = ["roles", "participants", "agents", "seats"];
 /// Those that name a call or a challenge of a round.
 const CALLS: [&str; 3] = ["call", "challenge", "id"];

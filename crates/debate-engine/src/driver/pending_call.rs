@@ -53,11 +53,12 @@ pub(super) fn unaskable<F: Format>(attempt: AttemptRef, message: String) -> Comm
 pub(super) async fn run_tool<F: Format>(
     shared: Arc<EngineShared>,
     (name, arguments): (String, String),
+    as_of: Timestamp,
     work: Work,
 ) -> Command<F> {
     let begun = shared.env.now();
     let timeout = shared.settings.tool_timeout;
-    let (ok, result) = shared.tools.run(F::NAME, &name, &arguments, timeout).await;
+    let (ok, result) = shared.tools.run(F::NAME, &name, (&arguments, as_of), timeout).await;
     let latency_ms = shared.env.now().since_ms(begun);
     telemetry::tool_ran(&name, ok, latency_ms);
     Command::FinishTool { work, ok, latency_ms, result }

@@ -46,7 +46,7 @@ impl Engine {
             }
         }
         let mut taken = 0;
-        // Lists begin with the newest, and whoever came first is to be served first.
+        // Lists begin with the newest, and the oldest is served first.
         for (debate, origin) in found.into_iter().rev() {
             let lease = self.lease(debate).await.map_err(ReadError::backend)?;
             if lease.is_some() || self.shared.leasing.is_none() {
@@ -65,7 +65,7 @@ impl Engine {
         self.shared.leasing.as_ref()?.driven(debates).await
     }
 
-    /// Takes up one debate of the store where nobody drives it; one that rests or has concluded stays as it is.
+    /// Drives a stored debate that no process drives; a paused or concluded one stays as it is.
     ///
     /// # Errors
     /// There is no such debate, its format is not served here, or the store failed.
@@ -185,7 +185,7 @@ impl Engine {
         }
     }
 
-    /// Begins to drive a debate of which the log has its opening and no more: whoever opened it may be gone. Says
+    /// Begins to drive a debate whose log contains only its opening: the process that opened it may be gone. Returns
     /// whether there is such a debate.
     pub(super) async fn hold_if_idle(
         &self,
@@ -201,7 +201,7 @@ impl Engine {
         Ok(is_idle)
     }
 
-    /// Begins to drive a debate unless it is driven here already; leases it first where nobody has yet.
+    /// Begins to drive a debate unless it is driven here already; leases it first if it has no lease yet.
     pub(crate) fn hold(&self, debate: DebateId, origin: &Origin, lease: Option<Arc<HeldLease>>) -> bool {
         self.begin_to_keep(debate, origin, lease, false)
     }
@@ -291,7 +291,7 @@ impl Engine {
             }
             let mut all = self.held();
             if self.shared.shutdown.is_cancelled() || !(held.take_nudge() || wants_more) {
-                // Only then the inbox closes: whoever finds it closed can take the debate up anew.
+                // Only then the inbox closes: a caller that finds it closed can take the debate up again.
                 all.remove(&debate);
                 return;
             }
@@ -331,7 +331,7 @@ impl Engine {
         }
     }
 
-    /// Begins to drive a debate that was just written to from beside its driver.
+    /// Begins to drive a debate that another writer than its driver just appended to.
     pub(super) fn take_up(&self, debate: DebateId, origin: &Origin) {
         if !self.hold(debate, origin, None)
             && let Some(held) = self.held().get(&debate)

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::engine::Engine;
 
-/// How many debates of each tenant are about to be held, and how many of whom nobody knows yet whose they are: they have their
-/// places already.
+/// How many debates of each tenant are about to be driven, and how many whose tenant is not known yet: their places are
+/// reserved already.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Reservation(Arc<Mutex<HashMap<Option<String>, usize>>>);
 
@@ -49,7 +49,7 @@ impl Engine {
         if all >= max {
             let mut tenants: HashMap<&str, usize> = HashMap::from([(tenant, 0)]);
             let places = held.values().map(|held| (&*held.tenant, 1));
-            // Those of whom nobody knows whose they are may be this tenant's.
+            // Debates whose tenant is not known yet may be this tenant's.
             let coming = coming.iter().map(|(of, places)| (of.as_deref().unwrap_or(tenant), *places));
             for (tenant, places) in places.chain(coming) {
                 *tenants.entry(tenant).or_default() += places;
@@ -63,7 +63,7 @@ impl Engine {
         Ok(Room { coming: self.coming.clone(), tenant })
     }
 
-    /// Takes the places that are free, but at most `max`, for debates of which nobody knows yet whose they are.
+    /// Takes the places that are free, but at most `max`, for debates whose tenant is not known yet.
     pub(super) fn free_slots(&self, max: usize) -> Vec<Room> {
         let held = self.held();
         let mut coming = self.coming.by_tenant();

@@ -71,8 +71,8 @@ impl ReviewersFolder {
         Err(FolderError::NoPrompt { path: self.path.clone(), reviewer: reviewer.clone() })
     }
 
-    /// Writes a proposal, `number` of its reviewer's, as `prompts/<reviewer>.txt` and its diff beside it, each whole or not at
-    /// all; returns both paths.
+    /// Writes a proposal, `number` of its reviewer's, as `prompts/<reviewer>.txt` and its diff next to it, each file
+    /// atomically; returns both paths.
     ///
     /// # Errors
     /// `prompts` or one of the files is a link or something else, or the system refused.
@@ -121,7 +121,7 @@ impl ReviewersFolder {
         }
     }
 
-    /// Writes a file beside the one that it then replaces.
+    /// Writes a file next to the one that it then replaces.
     fn replace(&self, prompts: &OwnedFd, name: &str, number: u32, text: &str) -> Result<(), FolderError> {
         let io = |source: io::Error| FolderError::Io { path: self.path.join(PROMPTS).join(name), source };
         let draft = write_draft(prompts, name, number, text).map_err(io)?;
@@ -141,7 +141,7 @@ impl ReviewersFolder {
     }
 }
 
-/// Writes what is to replace a file beside it, to the disk; returns its name, which is no other proposal's.
+/// Writes the replacement of a file next to it, to the disk; returns its name, which is unique to the proposal.
 fn write_draft(prompts: &OwnedFd, name: &str, number: u32, text: &str) -> io::Result<String> {
     let draft = format!(".{name}.{number}.{}", std::process::id());
     // What a crash has left.

@@ -1,4 +1,4 @@
-//! Whoever changes the proposals for one reviewer's prompt waits until nobody else in this process does.
+//! Serializes changes in this process to the proposals for one reviewer's prompt.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -143,15 +143,15 @@ async fn k12_models_that_are_not_offered_are_refused_all_at_once_and_nothing_is_
     let engine = engine();
     let mut start = start(None);
     start.config.models.default = names(&["simulated:1", "openai:gpt-9"]);
-    start.config.models.purposes.insert("score".to_owned(), names(&["nobody:1"]));
-    start.config.models.roles.insert("judge".into(), names(&["simulated:2", "nobody:2"]));
+    start.config.models.purposes.insert("score".to_owned(), names(&["missing:1"]));
+    start.config.models.roles.insert("judge".into(), names(&["simulated:2", "missing:2"]));
     let Err(StartError::Invalid(violations)) = engine.start(start).await else { panic!("it was taken") };
     let fields: Vec<&str> = violations.0.iter().map(|violation| violation.field.as_str()).collect();
     assert_eq!(fields, ["options.models.default", "options.models.score", "options.models.roles.judge"]);
     assert!(violations.0[0].reason.contains("simulated:3"), "{violations}");
     assert_eq!(engine.store().list(Default::default()).await.unwrap().len(), 0);
     let parent = engine.start(self::start(None)).await.unwrap().debate;
-    let change = "model.roles.judge=nobody:2".parse().unwrap();
+    let change = "model.roles.judge=missing:2".parse().unwrap();
     let fork = Fork { parent, at: None, change, actor: "test".to_owned() };
     let Err(ForkError::Invalid(violations)) = engine.fork(fork).await else { panic!("it was forked") };
     assert_eq!(violations.0[0].field, "options.models.roles.judge");

@@ -244,8 +244,8 @@ async fn k14_a_fork_that_cannot_be_is_refused_and_nothing_is_recorded() {
     );
     let unknown = engine.fork(wish(parent, None, "model=openai:gpt-5")).await.unwrap_err();
     assert!(matches!(unknown, ForkError::Invalid(_)), "{unknown}");
-    let nobody = engine.fork(wish(parent, None, "without=nobody")).await.unwrap_err();
-    assert_eq!(nobody.to_string(), "nobody is no role of this debate");
+    let stranger = engine.fork(wish(parent, None, "without=stranger")).await.unwrap_err();
+    assert_eq!(stranger.to_string(), "stranger is no role of this debate");
     let gone = engine.fork(wish(DebateId(uuid::Uuid::nil()), None, "nothing")).await.unwrap_err();
     assert!(matches!(gone, ForkError::Load(LoadError::NotFound(_))), "{gone}");
     engine.store().redact(parent.into(), Seq(1)).await.unwrap();

@@ -61,7 +61,7 @@ async fn k9_p21_the_deadline_of_a_debate_that_waits_for_its_turn_holds_and_nothi
 }
 
 #[tokio::test(start_paused = true)]
-async fn k9_a_debate_that_is_taken_up_after_its_deadline_asks_nobody() {
+async fn k9_debate_taken_up_after_its_deadline_calls_no_model() {
     let store = memory();
     // It opens the debate and goes away before it drives it.
     let gone = narrow(store.clone(), model("seed=7"));
@@ -225,16 +225,16 @@ async fn served_one_after_the_other(engine: &Engine, driven: DebateId, waiting: 
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tenant_that_takes_all_places_shuts_nobody_else_out() {
+async fn tenant_that_takes_all_places_leaves_room_for_others() {
     let engine = with_places(memory(), 4);
-    let mut told = Vec::new();
+    let mut accepted = Vec::new();
     for tenant in
         ["busy", "busy", "busy", "busy", "busy", "other", "other", "other", "busy", "third", "third"]
     {
-        told.push(engine.start(start_of(tenant)).await.is_ok());
+        accepted.push(engine.start(start_of(tenant)).await.is_ok());
     }
     let (yes, no) = (true, false);
-    assert_eq!(told, [yes, yes, yes, yes, no, yes, yes, no, no, yes, no]);
+    assert_eq!(accepted, [yes, yes, yes, yes, no, yes, yes, no, no, yes, no]);
 }
 
 #[tokio::test]
@@ -249,7 +249,7 @@ async fn tenants_share_what_is_kept_for_those_who_come_later_until_twice_as_many
     assert_eq!(held, [10, 5, 3, 2, 0]);
 }
 
-/// Something that a client does to have a debate driven here that nobody drives.
+/// A client's request that makes this process drive a debate that no process drives.
 #[derive(Debug, Clone, Copy)]
 enum Way {
     Fork,
@@ -313,7 +313,7 @@ async fn forks_rounds_and_going_on_find_no_place_where_a_start_finds_none_and_no
     }
 }
 
-/// Makes debates that nobody drives: each pair has one that has concluded and one that is paused.
+/// Creates debates that no process drives: each pair has one that has concluded and one that is paused.
 async fn idle_debates(store: &Arc<dyn EventStore>, pairs: usize) -> Vec<(DebateId, DebateId)> {
     let answers = engine(store.clone(), model("seed=7"));
     let hangs = engine(store.clone(), Arc::new(ScriptedModel::by(|_| ScriptedAnswer::Hang)));
@@ -343,8 +343,8 @@ async fn of_many_debates_that_come_at_one_moment_as_many_are_let_in_as_there_are
             Some(way) => !way.is_shut(&engine, concluded, paused).await,
             None => engine.start(start_of("busy")).await.is_ok(),
         };
-        let told = join_all(idle.iter().map(|debates| let_in(*debates))).await;
-        let count = told.into_iter().filter(|let_in| *let_in).count();
+        let accepted = join_all(idle.iter().map(|debates| let_in(*debates))).await;
+        let count = accepted.into_iter().filter(|let_in| *let_in).count();
         assert_eq!((count, engine.held_count()), (4, 4), "{way:?}");
         let others = engine.start(start_of("other")).await;
         assert!(others.is_ok(), "{way:?}: places that were not used are given back");
@@ -353,7 +353,7 @@ async fn of_many_debates_that_come_at_one_moment_as_many_are_let_in_as_there_are
 }
 
 #[tokio::test(start_paused = true)]
-async fn k17_a_paused_debate_takes_nobodys_turn() {
+async fn k17_paused_debate_takes_no_turn() {
     let engine = narrow(memory(), model("seed=7,latency=100ms"));
     let paused = engine.start(start(None)).await.unwrap().debate;
     sleep(Duration::from_millis(50)).await;
@@ -391,7 +391,7 @@ async fn k11_a_debate_whose_opening_went_unheard_is_driven_all_the_same() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn k11_repeating_a_request_drives_a_debate_that_nobody_took_up() {
+async fn k11_repeated_request_drives_a_debate_without_a_driver() {
     let store = memory();
     // It opens the debate and goes away before it drives it.
     let gone = narrow(store.clone(), model("seed=7"));

@@ -73,7 +73,7 @@ async fn k8_every_call_says_what_it_may_cost_and_every_answer_what_it_did_cost()
 }
 
 #[tokio::test(start_paused = true)]
-async fn k8_an_answer_that_costs_more_than_was_reserved_is_booked_whole_and_nobody_else_is_asked() {
+async fn k8_answer_above_its_reservation_is_booked_and_ends_calls() {
     let usage = Usage { input: Some(1_000_000), output: Some(0), ..Usage::default() };
     let model = ScriptedModel::by(move |_| ChatReply { usage, ..ChatReply::new("m", "no answer") });
     let engine = engine(Arc::new(model) as Arc<dyn ChatModel>, prices(&["scripted"]), Hedge::Off);
@@ -86,21 +86,21 @@ async fn k8_an_answer_that_costs_more_than_was_reserved_is_booked_whole_and_nobo
 }
 
 #[tokio::test(start_paused = true)]
-async fn k8_what_an_answer_that_broke_off_is_told_to_have_cost_is_part_of_what_the_debate_did() {
+async fn k8_reported_cost_of_a_broken_off_answer_is_booked() {
     let usage = Box::new(Usage { input: Some(100), output: Some(20), ..Usage::default() });
     let error = ModelError::new(ModelErrorKind::StreamError, "the provider failed");
     let cost = cost_of(ModelError { usage, received_any: true, ..error }, "unavailable").await;
-    assert_eq!((cost.told, cost.booked), (200 * cost.failed, cost.told));
+    assert_eq!((cost.reported, cost.booked), (200 * cost.failed, cost.reported));
 }
 
 #[tokio::test(start_paused = true)]
-async fn k8_a_whole_answer_that_a_filter_or_its_limit_cut_or_nobody_can_read_is_booked_as_told() {
+async fn k8_cut_or_unreadable_answer_is_booked_at_its_reported_cost() {
     let usage = Usage { input: Some(100), output: Some(20), ..Usage::default() };
     for (ending, failure) in
         [(Ending::Refused, "refused"), (Ending::CutInText, "truncated"), (Ending::Complete, "unreadable")]
     {
         let cost = cost_of(ChatReply { usage, ending, ..ChatReply::new("m", "no answer") }, failure).await;
-        assert_eq!((cost.told, cost.booked), (200 * cost.failed, cost.told), "{failure}");
+        assert_eq!((cost.reported, cost.booked), (200 * cost.failed, cost.reported), "{failure}");
     }
 }
 
@@ -116,8 +116,8 @@ async fn k8_an_answer_that_was_waited_for_in_vain_is_booked_as_all_that_it_may_h
 struct Failed {
     /// How many attempts failed; others may have been given up when the debate ended.
     failed: u64,
-    /// What those that failed were told to have cost.
-    told: u64,
+    /// The reported cost of those that failed.
+    reported: u64,
     /// What was reserved for all.
     reserved: u64,
     /// What the debate says that it did cost, and may have cost.
@@ -133,11 +133,11 @@ async fn cost_of(answer: impl Into<ScriptedAnswer>, failure: &str) -> Failed {
     let (result, events) = held(&engine, None).await;
     let failed: Vec<_> = events.iter().filter(|(kind, _)| kind == "attempt_failed").collect();
     assert!(!failed.is_empty() && failed.iter().all(|(_, body)| body["failure"] == failure), "{events:?}");
-    let told = failed.iter().filter_map(|(_, body)| body["cost_micros"].as_u64()).sum();
+    let reported = failed.iter().filter_map(|(_, body)| body["cost_micros"].as_u64()).sum();
     let cost = result.extra.cost.unwrap();
     Failed {
         failed: failed.len() as u64,
-        told,
+        reported,
         reserved: sum(&events, "call_started", "/reserved/cost_micros"),
         booked: cost.cost_micros,
         bound: cost.cost_micros_bound,
@@ -163,7 +163,7 @@ async fn k8_what_is_reserved_is_all_that_a_request_may_read_and_write() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn k8_without_prices_no_cost_is_shown_and_beside_others_a_model_without_one_is_named() {
+async fn k8_cost_needs_prices_and_unpriced_models_are_named() {
     let (result, events) = held(&engine(model("seed=7"), Prices::default(), Hedge::Off), None).await;
     assert_eq!(result.extra.cost, None);
     assert!(!serde_json::to_string(&result).unwrap().contains("cost_micros"));

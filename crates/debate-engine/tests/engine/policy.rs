@@ -112,7 +112,7 @@ async fn v7_proposals_asked_for_at_the_same_time_are_made_one_after_the_other() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn v7_of_two_replicas_that_propose_at_the_same_time_one_is_told_so_and_writes_nothing() {
+async fn v7_of_two_concurrent_proposals_one_is_refused_as_raced() {
     let store = memory();
     let replicas = [engine(store.clone(), paused_clock()), engine(store, paused_clock())];
     hold(&replicas[0], 1).await;

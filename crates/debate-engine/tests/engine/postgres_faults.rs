@@ -40,7 +40,7 @@ struct Stage {
     before: Vec<Envelope>,
 }
 
-/// Options of a store that soon gives up what it was told to do, so that the engine has to.
+/// Options of a store that soon gives up an operation, so that the engine has to handle it.
 fn impatient() -> PostgresOptions {
     PostgresOptions { retry_time: Duration::from_millis(200), ..PostgresOptions::default() }
 }

@@ -111,8 +111,8 @@ async fn k15_what_cannot_be_redacted_is_refused_with_its_reason() {
     }
     let error = engine.redact(debate, Redact::Event(Seq(2)), "alice").await.unwrap_err();
     assert!(matches!(error, RedactionError::NoProse(Seq(2))), "{error}");
-    let nobody = DebateId(Uuid::nil());
-    let error = engine.redact(nobody, Redact::All, "alice").await.unwrap_err();
+    let unknown = DebateId(Uuid::nil());
+    let error = engine.redact(unknown, Redact::All, "alice").await.unwrap_err();
     assert!(matches!(error, RedactionError::Load(LoadError::NotFound(_))), "{error}");
 
     let slow = crate::bench_of_one::engine(memory(), model("seed=7,latency=1s"));

@@ -132,26 +132,26 @@ async fn d9_pages_that_a_provider_searched_for_are_evidence_until_their_words_ar
     let mut log = log(&engine, debate).await;
     let counted = log.iter().filter(|envelope| envelope.body.contains("\"web_sources\":1"));
     assert_eq!(counted.count(), 2, "the facts say how many there are");
-    let told = |log: &[Envelope], texts| {
+    let outcome = |log: &[Envelope], texts| {
         let AnyDebate::Roundtable(debate) = AnyDebate::replay(log).unwrap() else { panic!("a roundtable") };
         Roundtable::outcome(&debate, texts)
     };
-    let shown = told(&log, Texts::Shown);
+    let shown = outcome(&log, Texts::Shown);
     let found: Vec<_> =
         shown.evidence.web_sources.iter().map(|found| (found.agent.as_str(), &*found.page.url)).collect();
     assert_eq!(found, [("ada", "https://lanes.test/<9>"), ("bo", "https://lanes.test/<9>")]);
     let document = markdown::document(&shown);
     let line = "- Lanes #\u{200b} and buses: https:\u{200b}//lanes.test/&lt;9&gt; (ada, round 1)\n\n> Taxis were slower.\n";
     assert!(document.contains(line), "{document}");
-    assert_eq!(told(&log, Texts::Withheld).evidence.web_sources, []);
-    // The outcome is the same without the words.
-    let digest = |log: &[Envelope]| serde_json::to_string(&told(log, Texts::Withheld)).unwrap();
+    assert_eq!(outcome(&log, Texts::Withheld).evidence.web_sources, []);
+    // The outcome is the same without the prose.
+    let digest = |log: &[Envelope]| serde_json::to_string(&outcome(log, Texts::Withheld)).unwrap();
     let before = digest(&log);
     for envelope in &mut log {
         if envelope.kind == "call_answered" {
             envelope.prose = None;
         }
     }
-    assert_eq!((told(&log, Texts::Shown).evidence.web_sources, digest(&log)), (vec![], before));
+    assert_eq!((outcome(&log, Texts::Shown).evidence.web_sources, digest(&log)), (vec![], before));
     assert!(engine.verify(debate).await.unwrap().fault.is_none());
 }

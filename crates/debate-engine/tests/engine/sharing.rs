@@ -27,8 +27,8 @@ const TTL: Duration = Duration::from_secs(10);
 struct Way {
     leases: Arc<MemoryLeases>,
     is_cut: AtomicBool,
-    /// What was adopted is told one after the other.
-    told: Mutex<()>,
+    /// Adopted leases are returned one call after the other.
+    returns: Mutex<()>,
 }
 
 impl Way {
@@ -66,7 +66,7 @@ impl Leases for Way {
     async fn adopt(&self, holder: &str, ttl: Duration, leases_max: u32) -> Result<Vec<Lease>, LeaseError> {
         self.look()?;
         let adopted = self.leases.adopt(holder, ttl, leases_max).await;
-        let _turn = self.told.lock().await;
+        let _turn = self.returns.lock().await;
         adopted
     }
 
@@ -103,7 +103,7 @@ impl Platform {
         settings: Settings,
     ) -> (Engine, Arc<Way>) {
         let leases = Arc::clone(&self.leases);
-        let way = Arc::new(Way { leases, is_cut: AtomicBool::new(false), told: Mutex::default() });
+        let way = Arc::new(Way { leases, is_cut: AtomicBool::new(false), returns: Mutex::default() });
         let sharing = Sharing { leases: way.clone(), replica: name.to_owned(), ttl: TTL };
         let engine = Engine::builder(self.store.clone(), model)
             .format(PredictionPrompts)
@@ -153,7 +153,7 @@ async fn a_debate_is_driven_by_the_replica_that_opened_it_and_left_alone_by_othe
     assert!(b.concluded(debate, PATIENCE).await.unwrap());
     let log = log(&a, debate).await;
     assert_eq!((drivers(&log), starts_lost(&log)), (vec!["a"], 0));
-    assert_eq!(platform.leases.adopt("c", TTL, 10).await.unwrap(), [], "nobody takes up what has concluded");
+    assert_eq!(platform.leases.adopt("c", TTL, 10).await.unwrap(), [], "a concluded debate is not adopted");
 }
 
 #[tokio::test(start_paused = true)]
@@ -288,10 +288,10 @@ async fn what_is_being_taken_over_has_its_place_while_others_come() {
         a.start(start(None)).await.unwrap();
     }
     sleep(Duration::from_secs(5)).await;
-    let told_later = way.told.lock().await;
+    let return_later = way.returns.lock().await;
     a.shut_down().await;
     sleep(Duration::from_secs(5)).await;
-    let nobody_is_let_in = async || {
+    let assert_full = async || {
         assert_eq!(b.held_count(), 0);
         for tenant in ["", "acme"] {
             let mut one_more = start(None);
@@ -300,12 +300,12 @@ async fn what_is_being_taken_over_has_its_place_while_others_come() {
             assert!(matches!(refused, StartError::Busy { held: 3 }), "{tenant:?}: {refused}");
         }
     };
-    nobody_is_let_in().await;
+    assert_full().await;
     // Whose they are is in their first events.
     let read_later = store.hold_up_reads().await;
-    drop(told_later);
+    drop(return_later);
     sleep(Duration::from_secs(1)).await;
-    nobody_is_let_in().await;
+    assert_full().await;
     drop(read_later);
     sleep(Duration::from_secs(1)).await;
     assert_eq!(b.held_count(), 3);
@@ -350,7 +350,7 @@ async fn k17_a_pause_on_any_replica_lets_calls_in_flight_finish_on_the_one_that_
     sleep(Duration::from_secs(60)).await;
     let paused: Debate<Prediction> = b.load(debate, None).await.unwrap();
     assert_eq!((paused.spend().calls, kinds(&log(&b, debate).await)["call_answered"]), (5, 5));
-    assert_eq!(a.held_count(), 0, "a paused debate is nobody's");
+    assert_eq!(a.held_count(), 0, "a paused debate has no holder");
     b.control(debate, Control::Resume, "alice").await.unwrap();
     assert!(a.concluded(debate, PATIENCE).await.unwrap());
     let log = log(&b, debate).await;
@@ -375,7 +375,7 @@ async fn k14_a_fork_is_leased_before_it_is_opened() {
     assert!(matches!(nowhere, ForkError::NoEvent { .. }), "{nowhere}");
     assert_eq!(a.forks_of(parent).await.unwrap(), []);
     sleep(TTL * 2).await;
-    assert_eq!(platform.leases.adopt("c", TTL, 10).await.unwrap(), [], "what was not opened is nobody's");
+    assert_eq!(platform.leases.adopt("c", TTL, 10).await.unwrap(), [], "an unopened fork has no lease");
     let fork = fork(Some(Seq(20))).await.unwrap();
     let taken = platform.leases.acquire(fork.into(), "c", TTL).await.unwrap();
     assert_eq!(taken, None, "it has it from the first moment");

@@ -10,7 +10,7 @@ use crate::bench_of_one::{PATIENCE, engine, memory, model, start};
 use crate::moody_store::MoodyStore;
 
 #[tokio::test(start_paused = true)]
-async fn another_tenants_debate_and_one_of_nobody_are_looked_up_alike() {
+async fn foreign_and_unknown_debates_take_the_same_lookups() {
     for (theirs, ours) in [("theirs", "ours"), ("theirs", ""), ("", "ours")] {
         let store = Arc::new(MoodyStore::default());
         let engine = engine(store.clone(), model("seed=7"));
@@ -24,11 +24,11 @@ async fn another_tenants_debate_and_one_of_nobody_are_looked_up_alike() {
         engine.shut_down().await;
         store.archive(foreign[1]).await;
         engine.reach(foreign[0], theirs).await.unwrap();
-        let told = engine.reach(foreign[1], theirs).await.unwrap_err();
-        assert!(matches!(told, LoadError::Archived { .. }), "{told}");
-        let nobodys = DebateId("6f1c2a4e-0000-4000-8000-000000000000".parse().unwrap());
+        let error = engine.reach(foreign[1], theirs).await.unwrap_err();
+        assert!(matches!(error, LoadError::Archived { .. }), "{error}");
+        let unknown = DebateId("6f1c2a4e-0000-4000-8000-000000000000".parse().unwrap());
         let mut looked_up = Vec::new();
-        for debate in [nobodys, foreign[0], foreign[1]] {
+        for debate in [unknown, foreign[0], foreign[1]] {
             store.looked_up();
             let refused = engine.reach(debate, ours).await;
             assert!(matches!(refused, Err(LoadError::NotFound(id)) if id == debate), "{refused:?}");

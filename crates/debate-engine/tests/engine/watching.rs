@@ -1,4 +1,5 @@
-//! Rule K10: every durable event exactly once, live pieces of public text between them, nobody slowed.
+//! Rule K10: every durable event exactly once, live pieces of public text between them, and no slow subscriber delays
+//! others.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -97,7 +98,7 @@ async fn k10_live_pieces_are_public_text_and_join_to_the_argument() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn k10_a_subscriber_that_never_reads_slows_nobody() {
+async fn k10_subscriber_that_never_reads_does_not_slow_others() {
     let engine = engine(memory(), model("seed=7,latency=1s,tokens_per_second=200"));
     let debate = engine.start(start(None)).await.unwrap().debate;
     let slow = engine.watch(debate, Seq::START, true).await.unwrap();
@@ -145,7 +146,7 @@ async fn k10_of_long_events_a_subscriber_has_2_mib_in_hand_while_it_looks_for_it
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_follows_a_debate_that_runs_here_is_told_what_is_appended_and_reads_no_page_of_its_own() {
+async fn follower_of_a_local_debate_reads_no_pages_from_the_store() {
     let store = Arc::new(MoodyStore::default());
     let engine = engine(store.clone(), model("seed=7,latency=1s"));
     let debate = engine.start(start(None)).await.unwrap().debate;

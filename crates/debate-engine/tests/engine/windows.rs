@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use debate_core::formats::accept::{self, AcceptedRequest};
+use debate_core::formats::any::AnyDebate;
 use debate_engine::{Engine, Settings, StartError};
 use debate_llm::Window;
 use debate_prompts::tokens;
@@ -21,7 +22,7 @@ fn engine_with_window(spelling: &str, tokens: u32) -> Engine {
 }
 
 #[tokio::test(start_paused = true)]
-async fn p15_every_format_runs_in_a_small_context_window() {
+async fn k20_every_format_runs_in_a_small_context_window_and_says_what_was_not_shown() {
     let mut shortened = BTreeSet::new();
     for (spelling, window) in [(PLAIN, 1_024), (PLAIN, 2_048), (PLAIN, 4_096), (FAULTY, 2_048)] {
         // The contract of the last one, whose agents use tools, alone fills the smallest window.
@@ -44,6 +45,10 @@ async fn p15_every_format_runs_in_a_small_context_window() {
                     shortened.insert((window, prompt.sent.version.clone()));
                 }
             }
+            let folded = AnyDebate::replay(&engine.history(debate, None).await.unwrap()).unwrap();
+            let is_cut = prompts.iter().any(|(_, prompt)| !prompt.sent.omitted.is_empty());
+            let note = folded.parts_cut_note();
+            assert!(spelling == FAULTY || note.is_some() == is_cut, "{window}: {note:?}");
             let end = history.iter().rfind(|event| event.kind == "concluded").unwrap();
             // In the smallest window a canned text may be cut, or repeat one that its prompt does not show (K18, P27).
             let is_whole =

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn unless_told_otherwise_60_000_requests_may_come_in_a_minute_and_10_000_at_one_time() {
+    async fn default_limits_are_60_000_a_minute_and_10_000_at_once() {
         let grant = Grant::everything();
         let permits: Vec<_> = (0..10_000).map(|_| grant.enter().unwrap()).collect();
         let wait = Duration::from_millis(1);

@@ -88,7 +88,7 @@ pub(crate) const TABLE: &[(&str, &str, Needs)] = &[
     ("GET", "/viewer/data/difference", AUDIT),
 ];
 
-/// Returns what a request needs: by the template of its route or, of gRPC, by its path. `None` where nobody serves it.
+/// Returns what a request needs, by the template of its route or, for gRPC, by its path. `None` if it is not served.
 pub(crate) fn needs(method: &str, place: &str) -> Option<Needs> {
     let method = if method == "HEAD" { "GET" } else { method };
     let row = TABLE.iter().find(|(its_method, its_place, _)| (*its_method, *its_place) == (method, place));

@@ -236,7 +236,7 @@ async fn the_silent_stream_of_a_revoked_token_ends_with_the_next_sign_of_life() 
     grant.revoke();
     let revoked = tokio::time::Instant::now();
     loop {
-        let frame = next(60).await.expect("a sign of life comes").expect("the end is told").unwrap();
+        let frame = next(60).await.expect("a sign of life comes").expect("the stream says that it ends").unwrap();
         if let Ok(trailers) = frame.into_trailers() {
             assert_eq!(Status::from_header_map(&trailers).unwrap().code(), Code::Unauthenticated);
             break;
@@ -266,8 +266,8 @@ async fn a_panic_in_a_handler_is_an_answer_without_its_message_and_an_error_in_t
             let problem: serde_json::Value = serde_json::from_slice(&body).unwrap();
             assert_eq!(problem["reason"], "INTERNAL");
         }
-        let told = format!("{headers} {}", String::from_utf8_lossy(&body));
-        assert!(!told.contains("purpose"), "{told}");
+        let output = format!("{headers} {}", String::from_utf8_lossy(&body));
+        assert!(!output.contains("purpose"), "{output}");
     }
     assert_eq!(hearing.logged("ERROR", "a handler panicked").len(), 2);
 }
@@ -300,18 +300,18 @@ async fn a_stream_that_panics_or_loses_its_grant_ends_with_a_status() {
             grant.revoke();
         }
         let mut next = async || std::future::poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await;
-        let told = next().await.unwrap().unwrap();
+        let last = next().await.unwrap().unwrap();
         assert!(next().await.is_none(), "{protocol:?} {reason} is the end");
         if protocol == Protocol::Grpc {
-            let trailers = told.into_trailers().unwrap();
+            let trailers = last.into_trailers().unwrap();
             assert_eq!(Status::from_header_map(&trailers).unwrap().code(), code);
             assert!(!format!("{trailers:?}").contains("purpose"), "{trailers:?}");
         } else {
-            let told = String::from_utf8(told.into_data().unwrap().to_vec()).unwrap();
-            let problem = told.strip_prefix("event: problem\ndata: ").unwrap_or_else(|| panic!("{told}"));
+            let event = String::from_utf8(last.into_data().unwrap().to_vec()).unwrap();
+            let problem = event.strip_prefix("event: problem\ndata: ").unwrap_or_else(|| panic!("{event}"));
             let problem: serde_json::Value = serde_json::from_str(problem).unwrap();
             assert_eq!(problem["reason"], reason);
-            assert!(told.ends_with("\n\n") && !told.contains("purpose"), "{told}");
+            assert!(event.ends_with("\n\n") && !event.contains("purpose"), "{event}");
         }
         panics += usize::from(is_panicking);
         assert_eq!(hearing.logged("ERROR", "a handler panicked").len(), panics, "{protocol:?}");

@@ -20,7 +20,7 @@ pub(crate) struct TokenStore {
     file: Option<Mutex<Watched>>,
 }
 
-/// The one token of the command line, as a hash under a key that nobody knows.
+/// The one token of the command line, hashed with a random key that this process alone has.
 #[derive(Debug)]
 struct ServiceToken {
     key: hmac::Key,
@@ -76,7 +76,7 @@ impl TokenStore {
         if let Some(open) = &self.open {
             return Some(Arc::clone(open));
         }
-        // Looked at in any case, so that what is revoked ends even if nobody with a good token comes.
+        // Checked in any case, so that revoked tokens end even if no caller brings a valid token.
         let loaded = self.refreshed(false);
         let token = token?;
         if let Some(service) = &self.service
@@ -89,7 +89,7 @@ impl TokenStore {
         loaded.grants.get(&entry.id).filter(|grant| grant.holds()).cloned()
     }
 
-    /// Returns whether nobody comes in without a token.
+    /// Returns whether every caller needs a token.
     pub(crate) fn needs_tokens(&self) -> bool {
         self.open.is_none()
     }
@@ -278,7 +278,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_file_that_could_not_be_used_is_read_when_it_is_mended_and_each_fault_is_told_once() {
+    fn a_repaired_token_file_is_read_and_each_fault_logged_once() {
         use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("tokens.json");

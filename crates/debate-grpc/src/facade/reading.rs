@@ -1,4 +1,4 @@
-//! Reading debates whole: folding, checking and comparing them, beside the threads that serve.
+//! Reading whole debates: folding, checking and comparing them, off the threads that serve requests.
 
 use debate_core::envelope::{Envelope, StreamId};
 use debate_core::formats::any::AnyDebate;
@@ -19,7 +19,7 @@ impl TenantSession {
         self.read(id, at, Ok).await
     }
 
-    /// Reads a debate as it was after event `at`, or as it is, and shows it, both beside the threads that serve.
+    /// Reads a debate as it was after event `at`, or as it is, and shows it. Both run off the threads that serve requests.
     ///
     /// # Errors
     /// As [`TenantSession::debate`], and those of `show`.

@@ -83,6 +83,7 @@ fn options(options: v1::ReviewOptions) -> Value {
         .some("models", options.models.map(models))
         .some("limits", options.limits.map(limits))
         .some("language", options.language)
+        .some("as_of", options.as_of)
         .asking(options.effort, options.output_tokens)
         .json()
 }

@@ -88,6 +88,7 @@ fn options(options: v1::RoundtableOptions) -> Value {
         .some("limits", options.limits.map(limits))
         .some("models", options.models.map(models))
         .some("language", options.language)
+        .some("as_of", options.as_of)
         .asking(options.effort, options.output_tokens)
         .json()
 }

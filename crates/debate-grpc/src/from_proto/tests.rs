@@ -105,6 +105,7 @@ fn every_field_of_a_deliberation_reaches_the_core() {
             "limits": {"calls_max": 12, "cost_micros_max": 5},
             "effort": "medium",
             "output_tokens": {"initial": 600, "rebuttal": 601, "revised": 602, "consensus": 603}, "language": "de",
+            "as_of": "2026-11-21",
             "models": {"default": ["a:1"], "initial": ["b:1"], "rebuttal": ["c:1"], "revised": ["d:1"],
                 "consensus": ["e:1", "a:1"], "roles": {"a": ["f:1"], "c": ["g:1"]}},
         },
@@ -136,7 +137,7 @@ fn every_field_of_a_roundtable_reaches_the_core() {
             "similarity": "trigram-overlap",
             "limits": {"deadline_ms": 60_000, "calls_max": 12},
             "effort": {"respond": "low", "repoll": "none", "roles": {"a": "high"}},
-            "output_tokens": {"respond": 600, "repoll": 601}, "language": "de",
+            "output_tokens": {"respond": 600, "repoll": 601}, "language": "de", "as_of": "2026-11-21",
             "models": {"default": ["a:1"], "respond": ["b:1"], "repoll": ["c:1"], "light": ["d:1", "e:1"],
                 "roles": {"a": ["f:1"]}},
         },
@@ -157,7 +158,7 @@ fn every_field_of_an_investigation_reaches_the_core() {
         "options": {
             "limits": {"calls_max": 90, "cost_micros_max": 5},
             "effort": {"verdict": "high", "roles": {"lead": "medium"}},
-            "output_tokens": {"propose": 600, "convey": 601},
+            "output_tokens": {"propose": 600, "convey": 601}, "as_of": "2026-11-21",
             "models": {"default": ["a:1"], "propose": ["b:1"], "report": ["c:1"], "challenge": ["d:1"],
                 "respond": ["e:1"], "status": ["f:1"], "verdict": ["g:1"], "convey": ["h:1", "a:1"],
                 "roles": {"ann": ["i:1"], "lead": ["j:1"]}},
@@ -180,6 +181,7 @@ fn every_option_of_a_review_reaches_the_core() {
             "limits": {"calls_max": 60, "thinking_tokens_max": 5},
             "effort": {"default": "low", "judge": "high", "roles": {"ann": "none"}},
             "output_tokens": {"argue": 600, "rebut": 601, "judge": 602}, "language": "de",
+            "as_of": "2026-11-21",
             "models": {"argue": ["c:1"], "rebut": ["d:1"], "roles": {"ann": ["e:1"]}},
         },
     }));

@@ -1,4 +1,4 @@
-//! What is told of refusals, and what is not.
+//! What refusals show, and what they do not.
 
 use axum::body::to_bytes;
 use axum::http::HeaderMap;
@@ -88,12 +88,12 @@ async fn causes_inside_the_house_are_in_the_log_and_in_no_answer() {
                 Refusal::Unavailable | Refusal::Corrupt(_) | Refusal::CorruptEvent(_) | Refusal::Defect
             );
             assert_eq!(is_ours, *level == "ERROR", "{refusal:?}");
-            let mut told = HeaderMap::new();
-            Status::from(refusal.clone()).add_header(&mut told).unwrap();
+            let mut headers = HeaderMap::new();
+            Status::from(refusal.clone()).add_header(&mut headers).unwrap();
             let problem = to_bytes(refusal.clone().into_response().into_body(), usize::MAX).await.unwrap();
-            let told = format!("{refusal} {told:?} {}", String::from_utf8_lossy(&problem));
-            let is_told = secret.split(['=', ' ', ':']).any(|word| word.len() > 3 && told.contains(word));
-            assert!(!is_told, "{told}");
+            let sent = format!("{refusal} {headers:?} {}", String::from_utf8_lossy(&problem));
+            let is_sent = secret.split(['=', ' ', ':']).any(|word| word.len() > 3 && sent.contains(word));
+            assert!(!is_sent, "{sent}");
             let logged = hearing.logged(level, message);
             let with_cause = logged.iter().filter(|line| line.contains(secret)).count();
             let of_it = cases.iter().filter(|(.., its)| its == message).count();

@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use debate_core::debate::Lifecycle;
 use debate_core::envelope::Envelope;
 use debate_core::event::Resolved;
-use debate_core::formats::accept::{AcceptedRequest, accept_beside};
+use debate_core::formats::accept::{AcceptedRequest, accept_bytes_with};
 use debate_core::formats::any::AnyDebate;
 use debate_core::id::{OutcomeId, Seq, Timestamp};
 use debate_core::prose::Texts;
@@ -53,8 +53,8 @@ pub(super) async fn start(
 ) -> Result<Response, Refusal> {
     let session = rest.session(grant);
     let body = body_of(&headers, body)?;
-    let accept = |beside| {
-        let mut accepted = accept_beside(beside, &body)?;
+    let accept = |violations| {
+        let mut accepted = accept_bytes_with(violations, &body)?;
         if let AcceptedRequest::Prediction(prediction) = &mut accepted {
             prediction.default_to_standard();
         }
@@ -253,18 +253,18 @@ pub(super) async fn events(
             noted.note(envelope.seq.0);
         }
     });
-    let sse = Sse::new(told(watched, &rest.facade.closing)).keep_alive(KeepAlive::default());
+    let sse = Sse::new(sse_events(watched, &rest.facade.closing)).keep_alive(KeepAlive::default());
     Ok((Extension(reached), sse).into_response())
 }
 
 /// Turns what the engine shows into server-sent events; a stream that cannot go on ends with an event `problem`.
-fn told(
+fn sse_events(
     watched: impl Stream<Item = Result<Watched, WatchError>> + Send + Unpin + 'static,
     closing: &CancellationToken,
 ) -> BoxStream<'static, Result<Event, Infallible>> {
     let events = watched.filter_map(|watched| {
         future::ready(match watched {
-            Ok(Watched::Event(envelope)) => Some(told_event(&envelope)),
+            Ok(Watched::Event(envelope)) => Some(sse_event(&envelope)),
             Ok(Watched::Chunk(_) | Watched::Heartbeat(_)) => None,
             Err(error) => Some(Err(error.into())),
         })
@@ -274,7 +274,7 @@ fn told(
         .boxed()
 }
 
-fn told_event(envelope: &Envelope) -> Result<Event, Refusal> {
+fn sse_event(envelope: &Envelope) -> Result<Event, Refusal> {
     let json = event_json(envelope).map_err(|error| Refusal::defect(&error))?;
     Ok(Event::default().id(envelope.seq.to_string()).event(envelope.kind.as_str()).data(json.to_string()))
 }

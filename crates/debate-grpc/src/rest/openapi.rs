@@ -99,7 +99,7 @@ const ROUTES: &[(&str, &str, &str, &str, &str)] = &[
     (
         "POST",
         "/api/v1/reasoning/policy/proposals",
-        "Asks for a better prompt of a reviewer and writes it beside its files.",
+        "Asks for a better prompt for a reviewer and writes it next to the reviewer's files.",
         "200",
         "ProposePromptResponse",
     ),
@@ -258,8 +258,8 @@ fn operation((method, path, sentence, status, schema): &(&str, &str, &str, &str,
     }
     if path.starts_with("/api/v1/reasoning/debate") {
         let running = json!({ "application/json": { "schema": reference("Running") } });
-        let told = json!({ "description": "The debate still runs.", "content": running });
-        responses.insert("202".to_owned(), told);
+        let still_running = json!({ "description": "The debate still runs.", "content": running });
+        responses.insert("202".to_owned(), still_running);
     }
     if PARAMETERS.iter().any(|row| (row.0, row.1, row.3) == (method, path, "If-None-Match")) {
         responses.insert("304".to_owned(), json!({ "description": "The result is the known one." }));
@@ -338,9 +338,9 @@ mod tests {
             .filter(|(_, place, _)| place.starts_with("/api/") || ["/healthz", "/readyz"].contains(place))
             .map(|(method, place, _)| (*method, *place))
             .collect();
-        let told: BTreeSet<_> = ROUTES.iter().map(|route| (route.0, route.1)).collect();
-        assert_eq!(told, served);
-        assert!(PARAMETERS.iter().all(|row| told.contains(&(row.0, row.1))));
+        let described: BTreeSet<_> = ROUTES.iter().map(|route| (route.0, route.1)).collect();
+        assert_eq!(described, served);
+        assert!(PARAMETERS.iter().all(|row| described.contains(&(row.0, row.1))));
     }
 
     #[test]

@@ -58,7 +58,7 @@ pub fn rounds(debate: &AnyDebate) -> v1::ListRoundsResponse {
 /// Returns everything that one role or participant has said so far.
 ///
 /// # Errors
-/// Nobody is called so.
+/// The debate has no role or participant of this name.
 pub fn arguments(debate: &AnyDebate, role: &str) -> Result<v1::ListArgumentsResponse, Refusal> {
     let missing = || no_part(debate, format!("role {role:?}"));
     let mut response = v1::ListArgumentsResponse::default();

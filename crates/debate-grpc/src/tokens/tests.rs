@@ -113,13 +113,13 @@ fn what_cannot_be_wished_for_is_named_at_once_and_nothing_changes() {
 }
 
 #[test]
-fn f10_what_a_process_left_over_keeps_nobody_from_changing_a_file() {
+fn f10_a_left_over_file_does_not_block_changes() {
     let folder = tempfile::tempdir().unwrap();
-    let [path, beside] = ["tokens.json", "tokens.json.new"].map(|name| folder.path().join(name));
+    let [path, temporary] = ["tokens.json", "tokens.json.new"].map(|name| folder.path().join(name));
     let create = |name: &str| TokenFile::change(&path, |file| file.create(wishes(name), NOW));
-    fs::write(&beside, "half").unwrap();
+    fs::write(&temporary, "half").unwrap();
     create("a").unwrap();
-    assert!(!beside.exists());
+    assert!(!temporary.exists());
     let nested = TokenFile::change(&path, |_| {
         let busy = create("b").unwrap_err();
         assert!(matches!(busy, TokenFileError::Busy { .. }), "{busy}");
@@ -129,7 +129,7 @@ fn f10_what_a_process_left_over_keeps_nobody_from_changing_a_file() {
     create("b").unwrap();
     #[cfg(unix)]
     {
-        std::os::unix::fs::symlink(folder.path().join("elsewhere"), &beside).unwrap();
+        std::os::unix::fs::symlink(folder.path().join("elsewhere"), &temporary).unwrap();
         assert!(matches!(create("c").unwrap_err(), TokenFileError::Busy { .. }));
         assert!(!folder.path().join("elsewhere").exists(), "nothing is written through a link");
     }
@@ -147,7 +147,7 @@ fn a_file_is_replaced_whole_and_stays_whole_where_that_fails() {
     create("other").unwrap();
     let changed = fs::read_to_string(&path).unwrap();
     assert_ne!(changed, before);
-    assert_eq!(io::read_to_string(opened).unwrap(), before, "whoever had begun to read reads the old one");
+    assert_eq!(io::read_to_string(opened).unwrap(), before, "a reader that opened the file before the change reads the old one");
     assert!(create("a b").is_err());
     assert_eq!(fs::read_to_string(&path).unwrap(), changed);
     let refused = TokenFile::change(&path, |_| {
@@ -215,7 +215,7 @@ fn a_file_that_is_replaced_keeps_its_mode_its_owner_and_its_group() {
     let of = || fs::metadata(&path).map(|about| (about.mode() & 0o7777, about.uid(), about.gid())).unwrap();
     create().unwrap();
     let (_, mut owner, mut group) = of();
-    // Nobody but root gives files away: tests that another user runs look at the mode alone.
+    // Only root can give files away: tests that another user runs check the mode alone.
     let is_root = owner == 0;
     if !is_root {
         eprintln!("skipped in part: a file can be given to another user by root alone");
@@ -239,7 +239,7 @@ fn a_file_that_is_replaced_keeps_its_mode_its_owner_and_its_group() {
 #[cfg(target_os = "linux")]
 const FOLDER_OF_OTHERS: &str = "DEBATE_TEST_FOLDER_OF_OTHERS";
 
-/// Has a test of this file run in another process, which is told the folder, and looks whether it passes.
+/// Runs a test of this file in another process, which receives the folder, and checks that it passes.
 #[cfg(target_os = "linux")]
 fn in_another_process(test: &str, folder: &Path, process: &mut std::process::Command) {
     process
@@ -247,8 +247,8 @@ fn in_another_process(test: &str, folder: &Path, process: &mut std::process::Com
         .env(FOLDER_OF_OTHERS, folder)
         .current_dir("/");
     let ran = process.output().unwrap();
-    let told = String::from_utf8_lossy(&ran.stdout);
-    assert!(ran.status.success() && told.contains("1 passed"), "{told}");
+    let stdout = String::from_utf8_lossy(&ran.stdout);
+    assert!(ran.status.success() && stdout.contains("1 passed"), "{stdout}");
 }
 
 #[cfg(target_os = "linux")]
@@ -310,7 +310,7 @@ fn a_file_whose_owner_would_change_stays_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("tokens.json");
     TokenFile::change(&path, |file| file.create(wishes("app"), NOW)).unwrap();
-    // Nobody but root can make a file of somebody else: there is nothing to see where another user runs the tests.
+    // Only root can make a file of another user: there is nothing to check where another user runs the tests.
     if fs::metadata(&path).unwrap().uid() != 0 {
         return eprintln!("skipped: a file can be given to another user by root alone");
     }

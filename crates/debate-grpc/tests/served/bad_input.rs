@@ -43,11 +43,11 @@ async fn call(
     let (response, mut sending) = client.send_request(request.body(()).unwrap(), false).unwrap();
     sending.send_data(Bytes::copy_from_slice(body), true).unwrap();
     let response = tokio::time::timeout(PATIENCE, response).await.expect("an answer").unwrap();
-    let (status, mut told) = (response.status().as_u16(), response.headers().clone());
+    let (status, mut metadata) = (response.status().as_u16(), response.headers().clone());
     let mut rest = response.into_body();
     while let Some(_data) = poll_fn(|context| rest.poll_data(context)).await {}
-    told.extend(rest.trailers().await.unwrap().unwrap_or_else(HeaderMap::new));
-    (status, Status::from_header_map(&told))
+    metadata.extend(rest.trailers().await.unwrap().unwrap_or_else(HeaderMap::new));
+    (status, Status::from_header_map(&metadata))
 }
 
 #[tokio::test]
@@ -73,7 +73,7 @@ async fn k12_messages_that_are_none_are_the_callers_fault_and_the_connection_goe
             Code::Unimplemented,
         ),
         ("longer than any", &[proto], &[0, 0xff, 0xff, 0xff, 0xff], Code::OutOfRange),
-        ("the id of nobody", &[proto], &long_id, Code::NotFound),
+        ("an unknown id", &[proto], &long_id, Code::NotFound),
         ("no time at all", &[proto, ("grpc-timeout", "0n")], &[0, 0, 0, 0, 0], Code::DeadlineExceeded),
         (
             "a time of no unit is no time",
@@ -82,11 +82,11 @@ async fn k12_messages_that_are_none_are_the_callers_fault_and_the_connection_goe
             Code::NotFound,
         ),
     ] {
-        let (http, told) = call(&mut client, GET, headers, body).await;
-        let told = told.unwrap_or_else(|| panic!("{what}: {http}"));
-        assert_eq!((http, told.code()), (200, code), "{what}: {told:?}");
+        let (http, grpc_status) = call(&mut client, GET, headers, body).await;
+        let grpc_status = grpc_status.unwrap_or_else(|| panic!("{what}: {http}"));
+        assert_eq!((http, grpc_status.code()), (200, code), "{what}: {grpc_status:?}");
         if code == Code::InvalidArgument {
-            let reason = told.get_error_details().error_info().map(|info| info.reason.clone());
+            let reason = grpc_status.get_error_details().error_info().map(|info| info.reason.clone());
             assert_eq!(reason.as_deref(), Some("REQUEST_UNDECODABLE"), "{what}");
         }
     }
@@ -98,8 +98,8 @@ async fn k12_messages_that_are_none_are_the_callers_fault_and_the_connection_goe
         ("/", "application/grpc", 200, Some(Code::Unimplemented)),
     ] {
         let headers = [("content-type", content_type)];
-        let (http, told) = call(&mut client, path, &headers, &[0, 0, 0, 0, 0]).await;
-        assert_eq!((http, told.map(|told| told.code())), (status, code), "{path} {content_type}");
+        let (http, grpc_status) = call(&mut client, path, &headers, &[0, 0, 0, 0, 0]).await;
+        assert_eq!((http, grpc_status.map(|status| status.code())), (status, code), "{path} {content_type}");
     }
     assert_eq!(call(&mut client, GET, &[], &[0, 0, 0, 0, 0]).await.0, 415, "who says nothing of it");
     let mut client = DebateServiceClient::new(house.channel().await);
@@ -124,16 +124,16 @@ async fn k12_words_of_a_client_that_a_library_tells_back_are_cut_like_all_words_
         let length = u32::try_from(asked.encoded_len()).unwrap().to_be_bytes();
         let body = [&[0][..], &length, &asked.encode_to_vec()].concat();
         let path = format!("/grpc.reflection.{version}.ServerReflection/ServerReflectionInfo");
-        let told = call(&mut client, &path, &[proto], &body).await.1.unwrap();
-        assert_eq!(told.code(), Code::NotFound);
-        assert!((400..=510).contains(&told.message().len()) && told.message().ends_with("é…"), "{told:?}");
+        let grpc_status = call(&mut client, &path, &[proto], &body).await.1.unwrap();
+        assert_eq!(grpc_status.code(), Code::NotFound);
+        assert!((400..=510).contains(&grpc_status.message().len()) && grpc_status.message().ends_with("é…"), "{grpc_status:?}");
     }
     let encoding = "z".repeat(10_000);
     for path in ["/grpc.health.v1.Health/Check", GET] {
         let headers = [proto, ("grpc-encoding", &*encoding)];
-        let told = call(&mut client, path, &headers, &[1, 0, 0, 0, 0]).await.1.unwrap();
-        assert_eq!(told.code(), Code::Unimplemented, "{path}");
-        assert!((400..=510).contains(&told.message().len()), "{path}: {told:?}");
+        let grpc_status = call(&mut client, path, &headers, &[1, 0, 0, 0, 0]).await.1.unwrap();
+        assert_eq!(grpc_status.code(), Code::Unimplemented, "{path}");
+        assert!((400..=510).contains(&grpc_status.message().len()), "{path}: {grpc_status:?}");
     }
 }
 
@@ -198,7 +198,7 @@ async fn k12_requests_over_http_that_are_none_have_an_answer_and_the_next_is_ser
             "HTTP/1.1 4",
         ),
         (
-            "a length beside chunks",
+            "two different lengths",
             "POST /api/v1/debates HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{}",
             "HTTP/1.1 4",
         ),
@@ -211,10 +211,10 @@ async fn k12_requests_over_http_that_are_none_have_an_answer_and_the_next_is_ser
         let mut stream = TcpStream::connect(house.address).await.unwrap();
         stream.write_all(sent.as_bytes()).await.unwrap();
         stream.shutdown().await.unwrap();
-        let mut told = String::new();
-        let read = tokio::time::timeout(PATIENCE, stream.read_to_string(&mut told)).await;
+        let mut received = String::new();
+        let read = tokio::time::timeout(PATIENCE, stream.read_to_string(&mut received)).await;
         read.expect("the server ends the connection").unwrap();
-        assert!(told.is_empty() && !sent.starts_with("GET") || told.starts_with(answer), "{what}: {told}");
+        assert!(received.is_empty() && !sent.starts_with("GET") || received.starts_with(answer), "{what}: {received}");
     }
     assert_eq!(house.engine.store().list(Default::default()).await.unwrap(), []);
     assert_eq!(house.get("/healthz").await.status, 200);
@@ -253,16 +253,16 @@ async fn missing_wrong_and_revoked_tokens_open_nothing_over_either_protocol() {
         let status = status.unwrap();
         assert_eq!(status.code(), Code::Unauthenticated, "{token}");
         messages.insert(status.message().to_owned());
-        let mut told = status.metadata().clone().into_headers();
-        told.remove("date");
-        answers.insert(format!("{http} {:?} {told:?}", status.details()));
+        let mut metadata = status.metadata().clone().into_headers();
+        metadata.remove("date");
+        answers.insert(format!("{http} {:?} {metadata:?}", status.details()));
         let mut refused = guarded.house.ask("GET", &path, &[("Authorization", token)], b"").await;
         assert_eq!((refused.status, refused.header("www-authenticate")), (401, Some("Bearer")), "{token}");
         messages.insert(refused.json()["detail"].as_str().unwrap().to_owned());
         refused.headers.retain(|(name, _)| name != "date");
         answers.insert(format!("{refused:?}"));
     }
-    assert_eq!(messages.len(), 1, "nobody learns what was wrong with a token: {messages:?}");
+    assert_eq!(messages.len(), 1, "no answer says what was wrong with a token: {messages:?}");
     assert_eq!(answers.len(), 2, "each protocol has one whole answer: {answers:?}");
     let bearer = format!("bearer {good}");
     assert_eq!(guarded.house.ask("GET", &path, &[("Authorization", &bearer)], b"").await.status, 200);
@@ -342,10 +342,10 @@ async fn k12_what_asks_of_the_policy_is_json_within_bounds_like_everything_else(
     for query in
         [format!("insights?{long}=1"), format!("proposals?{long}=1"), format!("insights?days={long}")]
     {
-        let told = house.get(&format!("/api/v1/reasoning/policy/{query}")).await;
-        let error = &told.json()["errors"][0];
+        let refused = house.get(&format!("/api/v1/reasoning/policy/{query}")).await;
+        let error = &refused.json()["errors"][0];
         let [field, reason] = ["field", "reason"].map(|name| error[name].as_str().unwrap().len());
-        assert!(told.status == 422 && field <= 510 && reason <= 2_010, "{field} and {reason} bytes");
+        assert!(refused.status == 422 && field <= 510 && reason <= 2_010, "{field} and {reason} bytes");
     }
 }
 
@@ -369,8 +369,8 @@ async fn k12_what_is_compressed_is_never_unpacked_over_either_protocol() {
     for encoding in ["gzip", "deflate", "zstd"] {
         for method in methods {
             let headers = [("content-type", "application/grpc"), ("grpc-encoding", encoding)];
-            let (_, told) = call(&mut client, method, &headers, &[1, 0, 0, 0, 2, 0x1f, 0x8b]).await;
-            assert_eq!(told.unwrap().code(), Code::Unimplemented, "{encoding} {method}");
+            let (_, grpc_status) = call(&mut client, method, &headers, &[1, 0, 0, 0, 2, 0x1f, 0x8b]).await;
+            assert_eq!(grpc_status.unwrap().code(), Code::Unimplemented, "{encoding} {method}");
         }
         for (path, ..) in routes {
             let answer = house.ask("POST", path, &[("Content-Encoding", encoding)], b"\x1f\x8b\x08").await;
@@ -401,7 +401,7 @@ fn packed(bytes: &[u8]) -> Vec<u8> {
 async fn a_name_that_leads_here_from_elsewhere_opens_no_interface() {
     let house = House::open().await;
     let grpc_web = ("Content-Type", "application/grpc-web+proto");
-    let mut told = Vec::new();
+    let mut answers = Vec::new();
     for host in ["localhost".to_owned(), "evil.example".to_owned()] {
         let mut client = connected(&house).await;
         let request = http::Request::get(format!("http://{host}/api/v1/debates")).body(()).unwrap();
@@ -412,9 +412,9 @@ async fn a_name_that_leads_here_from_elsewhere_opens_no_interface() {
         let web = house.ask("POST", list, &[grpc_web, origin], &[0, 0, 0, 0, 0]).await;
         let is_ok = web.header("grpc-status").unwrap_or("0") == "0" && web.body.contains("grpc-status:0");
         let openapi = house.ask("GET", "/api/v1/openapi.json", &[origin], b"").await.status;
-        told.push((rest, is_ok, openapi));
+        answers.push((rest, is_ok, openapi));
     }
-    assert_eq!(told, [(200, true, 200), (403, false, 403)]);
+    assert_eq!(answers, [(200, true, 200), (403, false, 403)]);
 }
 
 #[tokio::test]

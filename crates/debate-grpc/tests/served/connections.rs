@@ -20,8 +20,8 @@ use crate::house::{House, PATIENCE};
 /// Waits less than a client ever needs, and long enough that one that does its part gets through.
 const SHORT: Duration = Duration::from_millis(300);
 
-/// What the shortest of a connection's clocks has unless the server is told otherwise: one that it told is over before.
-const UNLESS_TOLD: Duration = Duration::from_secs(10);
+/// The shortest default timeout of a connection. A timeout that a test sets ends earlier.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 
 async fn impatient() -> House {
     let connections =
@@ -34,10 +34,10 @@ async fn send(house: &House, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(house.address).await.unwrap();
     // A server that has read enough may have ended already.
     let _unread = stream.write_all(bytes).await;
-    let mut told = Vec::new();
-    let read = tokio::time::timeout(UNLESS_TOLD, stream.read_to_end(&mut told)).await;
+    let mut received = Vec::new();
+    let read = tokio::time::timeout(DEFAULT_TIMEOUT, stream.read_to_end(&mut received)).await;
     let _reset = read.expect("the server ends the connection");
-    String::from_utf8_lossy(&told).into_owned()
+    String::from_utf8_lossy(&received).into_owned()
 }
 
 #[tokio::test]
@@ -67,8 +67,8 @@ async fn connections_that_bring_no_request_are_ended() {
         ),
     ] {
         let house = House::with(ServeOptions { connections, ..ServeOptions::default() }, "simulated:7").await;
-        let told = send(&house, bytes).await;
-        assert!(told.contains(answer), "{what}: {told}");
+        let received = send(&house, bytes).await;
+        assert!(received.contains(answer), "{what}: {received}");
         assert_eq!(house.get("/healthz").await.status, 200, "{what}");
     }
 }
@@ -78,8 +78,8 @@ async fn connections_that_are_idle_after_a_request_are_ended() {
     // Waiting for the headers of a next request is not what ends them.
     let connections = Connections { idle: SHORT, headers: 2 * PATIENCE, ..Connections::default() };
     let house = House::with(ServeOptions { connections, ..ServeOptions::default() }, "simulated:7").await;
-    let told = send(&house, b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n").await;
-    assert!(told.starts_with("HTTP/1.1 200"), "{told}");
+    let received = send(&house, b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n").await;
+    assert!(received.starts_with("HTTP/1.1 200"), "{received}");
 
     let stream = TcpStream::connect(house.address).await.unwrap();
     let (mut client, connection) = h2::client::handshake(stream).await.unwrap();
@@ -87,7 +87,7 @@ async fn connections_that_are_idle_after_a_request_are_ended() {
     let request = http::Request::get("http://localhost/healthz").body(()).unwrap();
     let (response, _) = client.send_request(request, true).unwrap();
     assert_eq!(response.await.unwrap().status(), 200);
-    let ended = tokio::time::timeout(UNLESS_TOLD, talking).await;
+    let ended = tokio::time::timeout(DEFAULT_TIMEOUT, talking).await;
     ended.expect("the server ends the connection").unwrap().unwrap();
 }
 
@@ -96,8 +96,8 @@ async fn headers_that_stay_halves_end_a_connection_that_has_brought_a_request_to
     let connections = Connections { headers: SHORT, ..Connections::default() };
     let house = House::with(ServeOptions { connections, ..ServeOptions::default() }, "simulated:7").await;
     let ask = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /healthz HTTP/1.1\r\nHost: x\r\nX: ";
-    let told = send(&house, ask).await;
-    assert!(told.starts_with("HTTP/1.1 200"), "{told}");
+    let received = send(&house, ask).await;
+    assert!(received.starts_with("HTTP/1.1 200"), "{received}");
 }
 
 #[tokio::test]
@@ -110,8 +110,8 @@ async fn header_floods_are_refused() {
         [(many(98), "200"), (many(99), "431"), (long(31 * 1024), "200"), (long(33 * 1024), "431")]
     {
         let request = format!("GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{headers}\r\n");
-        let told = send(&house, request.as_bytes()).await;
-        assert!(told.starts_with(&format!("HTTP/1.1 {status}")), "{} bytes: {told}", headers.len());
+        let received = send(&house, request.as_bytes()).await;
+        assert!(received.starts_with(&format!("HTTP/1.1 {status}")), "{} bytes: {received}", headers.len());
     }
     // Behind a request that was answered, too.
     for (bytes, status) in [(31 * 1024, "200"), (33 * 1024, "431"), (60 * 1024, "431")] {
@@ -119,15 +119,15 @@ async fn header_floods_are_refused() {
         for (query, header) in [(String::new(), long(bytes)), ("y".repeat(bytes), String::new())] {
             let mut stream = TcpStream::connect(house.address).await.unwrap();
             stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\nX: y\r\n\r\n").await.unwrap();
-            let mut told = [0; 12];
-            stream.read_exact(&mut told).await.unwrap();
-            assert_eq!(&told, b"HTTP/1.1 200");
+            let mut received = [0; 12];
+            stream.read_exact(&mut received).await.unwrap();
+            assert_eq!(&received, b"HTTP/1.1 200");
             let last =
                 format!("GET /healthz?{query} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{header}\r\n");
             stream.write_all(last.as_bytes()).await.unwrap();
-            let mut told = String::new();
-            stream.read_to_string(&mut told).await.unwrap();
-            assert!(told.contains(&format!("HTTP/1.1 {status}")), "{bytes} bytes: {told}");
+            let mut received = String::new();
+            stream.read_to_string(&mut received).await.unwrap();
+            assert!(received.contains(&format!("HTTP/1.1 {status}")), "{bytes} bytes: {received}");
         }
     }
     for (count, bytes, status) in [(500, 1, 200), (1_000, 1, 431), (1, 31 * 1024, 200), (1, 33 * 1024, 431)] {
@@ -167,7 +167,7 @@ async fn a_stream_that_is_never_finished_ends_with_a_deadline() {
             .header("te", "trailers");
         let (response, mut body) = client.send_request(request.body(()).unwrap(), false).unwrap();
         body.send_data(Bytes::copy_from_slice(part), false).unwrap();
-        let response = tokio::time::timeout(UNLESS_TOLD, response).await.expect("an answer").unwrap();
+        let response = tokio::time::timeout(DEFAULT_TIMEOUT, response).await.expect("an answer").unwrap();
         let mut headers = response.headers().clone();
         let mut rest = response.into_body();
         while let Some(_data) = poll_fn(|context| rest.poll_data(context)).await {}
@@ -227,12 +227,12 @@ async fn flood(house: &House, frames: Vec<u8>) -> Vec<u8> {
         let _unread = writing.write_all(&frames).await;
         writing
     });
-    let mut told = Vec::new();
-    let ended = tokio::time::timeout(PATIENCE, reading.read_to_end(&mut told)).await;
+    let mut received = Vec::new();
+    let ended = tokio::time::timeout(PATIENCE, reading.read_to_end(&mut received)).await;
     let _reset = ended.expect("the server ends the connection");
     flooding.await.unwrap();
     let mut reasons = Vec::new();
-    let mut rest = &told[..];
+    let mut rest = &received[..];
     while let [a, b, c, kind, _, _, _, _, _, payload @ ..] = rest {
         let length = u32::from_be_bytes([0, *a, *b, *c]) as usize;
         let Some((payload, after)) = payload.split_at_checked(length) else { break };
@@ -245,7 +245,7 @@ async fn flood(house: &House, frames: Vec<u8>) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn a_client_that_opens_streams_and_resets_them_at_once_loses_its_connection_and_nobody_else_theirs() {
+async fn rapid_stream_resets_end_only_their_own_connection() {
     let house = House::open().await;
     let mut other = DebateServiceClient::new(house.channel().await);
     other.list_debates(v1::ListDebatesRequest::default()).await.unwrap();
@@ -262,8 +262,8 @@ async fn a_client_that_opens_streams_and_resets_them_at_once_loses_its_connectio
     for (streams, is_too_many) in [(64, false), (65, true), (10_000, true)] {
         // A client that says goodbye, so that the connection ends in any case.
         let goodbye = frame(GO_AWAY, 0, 0, &[0; 8]);
-        let told = flood(&house, (0..streams).flat_map(reset).chain(goodbye).collect()).await;
-        assert_eq!(told.contains(&ENHANCE_YOUR_CALM), is_too_many, "{streams} streams: {told:?}");
+        let received = flood(&house, (0..streams).flat_map(reset).chain(goodbye).collect()).await;
+        assert_eq!(received.contains(&ENHANCE_YOUR_CALM), is_too_many, "{streams} streams: {received:?}");
     }
     assert_eq!(flood(&house, (0..10_000).flat_map(made_reset).collect()).await, [ENHANCE_YOUR_CALM]);
     other.list_debates(v1::ListDebatesRequest::default()).await.unwrap();
@@ -298,7 +298,7 @@ async fn a_connection_has_at_most_1_000_streams_at_one_time_and_more_are_refused
 }
 
 #[tokio::test]
-async fn headers_that_never_end_end_their_connection_and_nobody_elses() {
+async fn endless_headers_end_only_their_own_connection() {
     let house = House::open().await;
     let mut other = DebateServiceClient::new(house.channel().await);
     other.list_debates(v1::ListDebatesRequest::default()).await.unwrap();
@@ -342,7 +342,7 @@ async fn messages_beyond_every_limit_are_refused_and_the_connection_goes_on() {
         ("debate.v1.DebateService/GetDebate", two_mib),
         ("debate.v1.AuditService/ReadLog", two_mib),
         ("debate.v1.PolicyService/GetProposal", two_mib),
-        // Nobody counts who needs no token.
+        // Requests that need no token are not counted.
         ("grpc.health.v1.Health/Check", 4 * 1024),
     ] {
         for (claimed, is_refused) in [(u32::MAX, true), (most + 1, true), (most, false)] {
@@ -441,14 +441,14 @@ async fn k12_bad_input_over_grpc_has_a_code_and_the_connection_goes_on() {
     }
     let refused = client.start_debate(deep).await.unwrap_err();
     let reason = refused.get_error_details().error_info().map(|info| info.reason.clone());
-    assert_eq!(reason.as_deref(), Some("REQUEST_UNDECODABLE"), "nobody goes so deep to read it");
+    assert_eq!(reason.as_deref(), Some("REQUEST_UNDECODABLE"), "the server does not read so deep");
     let grpc = ("Content-Type", "application/grpc-web+proto");
     let expired = ("Grpc-Timeout", "0n");
     let not_utf8 = [0, 0, 0, 0, 3, 0x0a, 1, 0xff];
     for (headers, status) in [(&[grpc][..], 3), (&[grpc, expired], 4)] {
-        let told = house.ask("POST", "/debate.v1.DebateService/GetDebate", headers, &not_utf8).await;
-        let in_trailers = told.body.contains(&format!("grpc-status:{status}"));
-        assert!(told.header("grpc-status") == Some(&*status.to_string()) || in_trailers, "{told:?}");
+        let received = house.ask("POST", "/debate.v1.DebateService/GetDebate", headers, &not_utf8).await;
+        let in_trailers = received.body.contains(&format!("grpc-status:{status}"));
+        assert!(received.header("grpc-status") == Some(&*status.to_string()) || in_trailers, "{received:?}");
     }
     client.list_debates(v1::ListDebatesRequest::default()).await.unwrap();
 }
@@ -488,16 +488,16 @@ async fn connections_beyond_all_places_wait_and_are_served_when_one_ends() {
     let mut first = TcpStream::connect(house.address).await.unwrap();
     let ask = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
     first.write_all(ask).await.unwrap();
-    let mut told = [0; 12];
-    first.read_exact(&mut told).await.unwrap();
-    assert_eq!(&told, b"HTTP/1.1 200");
+    let mut received = [0; 12];
+    first.read_exact(&mut received).await.unwrap();
+    assert_eq!(&received, b"HTTP/1.1 200");
     let mut second = TcpStream::connect(house.address).await.unwrap();
     second.write_all(ask).await.unwrap();
-    let early = tokio::time::timeout(SHORT, second.read_exact(&mut told)).await;
+    let early = tokio::time::timeout(SHORT, second.read_exact(&mut received)).await;
     assert!(early.is_err(), "the only place is taken");
     drop(first);
-    tokio::time::timeout(PATIENCE, second.read_exact(&mut told)).await.expect("its turn comes").unwrap();
-    assert_eq!(&told, b"HTTP/1.1 200");
+    tokio::time::timeout(PATIENCE, second.read_exact(&mut received)).await.expect("its turn comes").unwrap();
+    assert_eq!(&received, b"HTTP/1.1 200");
 }
 
 #[tokio::test]
@@ -522,15 +522,15 @@ async fn requests_that_come_byte_by_byte_without_end_are_ended_in_time() {
                 if stream.write_all(&[*byte]).await.is_err() {
                     return;
                 }
-                let mut told = [0; 256];
-                // Whoever is answered with an end has nothing more to read.
-                let read = tokio::time::timeout(Duration::from_millis(2), stream.read(&mut told)).await;
+                let mut received = [0; 256];
+                // Once the server has ended the connection, there is nothing more to read.
+                let read = tokio::time::timeout(Duration::from_millis(2), stream.read(&mut received)).await;
                 if let Ok(Ok(0) | Err(_)) = read {
                     return;
                 }
             }
         };
-        tokio::time::timeout(UNLESS_TOLD, sent).await.unwrap_or_else(|_| panic!("{what} go on and on"));
+        tokio::time::timeout(DEFAULT_TIMEOUT, sent).await.unwrap_or_else(|_| panic!("{what} go on and on"));
     }
     assert_eq!(house.get("/healthz").await.status, 200);
 }

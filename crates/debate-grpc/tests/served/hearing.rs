@@ -11,10 +11,10 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::DefaultGuard;
 
-/// Longer than anything here takes; reached only where nothing is told.
+/// Longer than anything here takes; reached only if what a test waits for never comes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What was told so far, each as its fields with a space between: measurements as `NAME=VALUE …`, times without their
+/// What was recorded so far, each as its fields with a space between: measurements as `NAME=VALUE …`, times without their
 /// values; lines of the log as `LEVEL message=… NAME=VALUE …`, errors with all their causes.
 #[derive(Clone, Default)]
 pub(crate) struct Hearing {
@@ -28,7 +28,7 @@ impl Hearing {
         (hearing.clone(), tracing::subscriber::set_default(hearing))
     }
 
-    /// Waits until a measurement was told so many times.
+    /// Waits until a measurement was recorded so many times.
     pub(crate) async fn wait(&self, measurement: &str, times: usize) {
         let enough = async {
             loop {

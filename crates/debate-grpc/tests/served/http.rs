@@ -119,13 +119,13 @@ async fn k16_what_happened_is_recorded_and_scored() {
     assert_eq!((unknown.status, unknown.body.contains("perhaps is not an outcome")), (409, true));
     let resolved = resolve(&json!({"outcome_id": "no", "happened_at": "2026-01-01"})).await;
     assert_eq!(resolved.status, 200, "{}", resolved.body);
-    let told = &resolved.json()["result"];
-    let resolution = &told["extra"]["resolution"];
+    let recorded = &resolved.json()["result"];
+    let resolution = &recorded["extra"]["resolution"];
     assert_eq!(
         (&resolution["outcome"], &resolution["happened_at"]),
         (&json!("no"), &json!("2026-01-01T00:00:00.000Z"))
     );
-    let given = told["probability_distribution"][0]["probability"].as_f64().unwrap();
+    let given = recorded["probability_distribution"][0]["probability"].as_f64().unwrap();
     let brier = resolution["scores"]["final"]["brier"].as_f64().unwrap();
     assert!((brier - given * given).abs() < 1e-12, "{brier} of {given}");
     assert_eq!(
@@ -133,8 +133,8 @@ async fn k16_what_happened_is_recorded_and_scored() {
         409,
         "it is recorded"
     );
-    let nobody = format!("{DEBATES}/6f1c2a4e-0000-4000-8000-000000000000/resolution");
-    assert_eq!(house.ask("POST", &nobody, &[], br#"{"outcome_id": "no"}"#).await.status, 404);
+    let missing = format!("{DEBATES}/6f1c2a4e-0000-4000-8000-000000000000/resolution");
+    assert_eq!(house.ask("POST", &missing, &[], br#"{"outcome_id": "no"}"#).await.status, 404);
 }
 
 #[tokio::test]

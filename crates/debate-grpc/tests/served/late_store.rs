@@ -1,4 +1,4 @@
-//! A store whose appends can be held up, and are carried out though nobody waits for them any more, as those of databases are.
+//! A store whose appends can be held up. Like those of databases, they complete even if their caller no longer waits.
 
 use std::sync::Arc;
 

@@ -39,7 +39,7 @@ fn wait_of(status: &Status) -> Option<Duration> {
 }
 
 #[tokio::test]
-async fn too_many_requests_are_told_when_the_next_may_come() {
+async fn too_many_requests_are_refused_with_the_time_to_wait() {
     let guarded = Guarded::open().await;
     let limits = TokenLimits { requests_per_minute: NonZeroU32::new(1), ..TokenLimits::default() };
     let token = guarded.token(limited(limits));
@@ -179,7 +179,7 @@ async fn a_token_has_so_many_debates_at_one_time_however_they_came_to_run() {
     client.pause_debate(v1::PauseDebateRequest { debate_id: paused.clone() }).await.unwrap();
     others.resume_debate(resume()).await.unwrap();
     let refused = client.start_debate(start("fourth")).await.unwrap_err();
-    assert!(wait_of(&refused).is_some(), "what it started counts, whoever lets it go on");
+    assert!(wait_of(&refused).is_some(), "what it started counts, no matter which client resumes it");
 }
 
 #[tokio::test]
@@ -245,7 +245,7 @@ async fn k8_a_fork_is_let_in_like_a_start_by_its_models_its_money_and_what_runs(
         ..Default::default()
     };
     let refused = audits.fork_debate(fork(&unlimited, "")).await.unwrap_err();
-    assert_eq!(refused.code(), Code::InvalidArgument, "nobody has limited what it may cost");
+    assert_eq!(refused.code(), Code::InvalidArgument, "its cost is not limited");
     let own = started(&mut debates, "own").await;
     for change in ["model=simulated:8", "model.roles.judge=openai:gpt-5"] {
         let refused = audits.fork_debate(fork(&own, change)).await.unwrap_err();

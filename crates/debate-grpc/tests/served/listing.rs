@@ -104,7 +104,7 @@ async fn a_list_is_asked_for_in_each_state_once_and_no_more_of_them_are_read() {
     }
 }
 
-/// A page token of a list of all formats and states, as whoever has read the source makes one.
+/// A page token of a list of all formats and states, made up by a client that has read the source.
 fn made_up(tenant: &str, position: u64) -> String {
     let parts = [&b"page"[..], tenant.as_bytes(), b"", b"", &position.to_le_bytes()];
     format!("{position:016x}{:016x}", Digest::of_parts(parts).as_seed())
@@ -233,6 +233,6 @@ async fn a_log_of_many_events_comes_in_pages_of_1000_over_both_protocols() {
     let path = format!("/api/v1/debates/{debate_id}/events?page_size=100000");
     let bearer = format!("Bearer {token}");
     let over_rest = guarded.house.ask("GET", &path, &[("Authorization", &*bearer)], b"").await;
-    let told: Value = serde_json::from_str(&over_rest.body).unwrap();
-    assert_eq!(told["events"].as_array().map(Vec::len), Some(1_000), "{}", over_rest.status);
+    let listed: Value = serde_json::from_str(&over_rest.body).unwrap();
+    assert_eq!(listed["events"].as_array().map(Vec::len), Some(1_000), "{}", over_rest.status);
 }

@@ -1,4 +1,4 @@
-//! Every request is measured once, with its method and how it ended, and what panics where no token is needed is told of.
+//! Every request is measured once, with its method and how it ended, and panics where no token is needed are reported.
 
 use axum::Router;
 use axum::routing::get;
@@ -72,12 +72,12 @@ async fn a_panic_where_no_token_is_needed_is_an_answer_without_its_message_and_a
         let mut stream = TcpStream::connect(address).await.unwrap();
         let asked = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
         stream.write_all(asked.as_bytes()).await.unwrap();
-        let mut told = String::new();
-        stream.read_to_string(&mut told).await.unwrap();
-        let (head, problem) = told.split_once("\r\n\r\n").unwrap_or_else(|| panic!("{path}: no answer"));
+        let mut text = String::new();
+        stream.read_to_string(&mut text).await.unwrap();
+        let (head, problem) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("{path}: no answer"));
         let problem: Value = serde_json::from_str(problem).unwrap();
-        assert!(head.starts_with("HTTP/1.1 500") && problem["reason"] == "INTERNAL", "{path}: {told}");
-        assert!(!told.contains("purpose"), "{path}: {told}");
+        assert!(head.starts_with("HTTP/1.1 500") && problem["reason"] == "INTERNAL", "{path}: {text}");
+        assert!(!text.contains("purpose"), "{path}: {text}");
     }
     assert_eq!(hearing.logged("ERROR", "a handler panicked").len(), 2);
     scraping.abort();

@@ -219,8 +219,8 @@ async fn arguments_are_listed_of_those_alone_who_take_part() {
         let said = |role: &str| v1::ListArgumentsRequest { debate_id: debate_id.clone(), role: role.into() };
         let ada = client.list_arguments(said("ada")).await.unwrap().into_inner();
         assert_ne!(ada, v1::ListArgumentsResponse::default(), "{request}");
-        let nobody = client.list_arguments(said("nobody")).await.unwrap_err();
-        assert_eq!(nobody.code(), Code::NotFound, "{request}");
+        let unknown = client.list_arguments(said("unknown")).await.unwrap_err();
+        assert_eq!(unknown.code(), Code::NotFound, "{request}");
     }
 }
 
@@ -337,7 +337,7 @@ async fn k14_a_debate_is_forked_compared_exported_and_redacted() {
         change: change.to_owned(),
     };
     let forked = audits.fork_debate(fork("without=optimist", 0)).await.unwrap_err();
-    assert_eq!(forked.code(), Code::FailedPrecondition, "two roles beside the judge are the fewest");
+    assert_eq!(forked.code(), Code::FailedPrecondition, "at least two roles are needed in addition to the judge");
     let child = audits.fork_debate(fork("pooling=log_odds", 0)).await.unwrap().into_inner().debate.unwrap();
     assert_eq!(child.forked_from.as_ref().unwrap().change, "pooling=log_odds");
     assert_eq!(audits.fork_debate(fork("weather=fine", 0)).await.unwrap_err().code(), Code::InvalidArgument);
@@ -369,7 +369,7 @@ async fn k15_an_event_that_somebody_added_to_a_log_is_a_fault_that_names_it() {
     concluded(&house.engine, &id).await;
     let log = house.engine.log(id.parse().unwrap(), None).await.unwrap();
     let head = log.last().unwrap();
-    // Whoever has the store can chain what could not have happened.
+    // Anyone with access to the store can chain events that could not have happened.
     let mut forged = Envelope { seq: head.seq.next(), ..log[0].clone() };
     forged.hash = hash_of(&head.hash, &forged);
     house.engine.store().append(Append::new(forged.stream, head.seq, vec![forged])).await.unwrap();

@@ -27,7 +27,7 @@ fn list<T>(value: &Value, read: fn(&Value) -> T) -> Vec<T> {
     value.as_array().unwrap().iter().map(read).collect()
 }
 
-/// Calls `read` with every field of an object; what nobody reads fails there.
+/// Calls `read` with every field of an object; `read` fails on a field that it does not know.
 fn each(object: &Value, mut read: impl FnMut(&str, &Value)) {
     object.as_object().unwrap().iter().for_each(|(name, value)| read(name, value));
 }
@@ -132,12 +132,12 @@ async fn t1_the_example_of_every_mode_is_held_alike_over_rest_and_grpc() {
         assert_eq!((Some(decision.agreement_level), over_grpc.mode.as_str()), (level, mode.as_str()));
         assert_eq!(decision.position.as_deref(), over_rest["decision"]["position"].as_str(), "{mode:?}");
         // The same flags, each with the same source: nothing is lost on the way of either.
-        let told = over_grpc.metadata.unwrap().flags;
-        let told: Vec<_> = told.into_iter().map(|flag| (flag.flag, flag.value, flag.source)).collect();
+        let sent_flags = over_grpc.metadata.unwrap().flags;
+        let sent_flags: Vec<_> = sent_flags.into_iter().map(|flag| (flag.flag, flag.value, flag.source)).collect();
         let expected = list(&over_rest["metadata"]["flags"], |flag| {
             (text(&flag["flag"]), flag["value"].to_string(), text(&flag["source"]))
         });
-        assert_eq!(told, expected, "{mode:?}");
+        assert_eq!(sent_flags, expected, "{mode:?}");
         let spoken = over_rest["evidence"]["rounds"].as_array().unwrap().len();
         assert_eq!(over_grpc.evidence.unwrap().rounds.len(), spoken, "{mode:?}");
     }

@@ -1,4 +1,4 @@
-//! Streams under pressure: subscribers that stop reading, clients that vanish, and those beside them (rule K10).
+//! Streams under pressure: subscribers that stop reading, clients that vanish, and the other clients (rule K10).
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -35,14 +35,14 @@ use crate::tokens::{Guarded, start, started, wishes};
 
 /// How long the server waits for a client that does not read.
 const SHORT: Duration = Duration::from_millis(200);
-/// Longer than a server takes that waits so shortly, and less than one does unless it is told.
+/// Longer than a server with so short a patience takes, and less than one with the default patience.
 const SOON: Duration = Duration::from_secs(10);
 /// Bytes that a client takes without reading.
 const WINDOW: u32 = 1_024;
 /// Bytes of what goes out in more than the two parts that may be on their way before a client reads.
 const LONG: usize = 110_000;
-/// How long the library that asks clients whether they are there waits for their answer unless it is told.
-const ANSWER_UNLESS_TOLD: Duration = Duration::from_secs(20);
+/// How long the HTTP/2 library waits by default for the answer to a keepalive ping.
+const DEFAULT_PING_TIMEOUT: Duration = Duration::from_secs(20);
 /// Subscribers of one debate that do not read.
 const MANY: usize = 300;
 
@@ -50,7 +50,7 @@ async fn with(connections: Connections) -> House {
     House::with(ServeOptions { connections, ..ServeOptions::default() }, "simulated:7").await
 }
 
-/// What is told of a stream that is given up.
+/// The measurement of a stream that is given up.
 const GIVEN_UP: &str = "monotonic_counter.debate.streams_given_up=1";
 
 /// Connects in a way that leaves a stream little room while it is not read.
@@ -92,12 +92,12 @@ async fn read(mut stream: Streaming<v1::WatchDebateResponse>) -> (Vec<u64>, Opti
 }
 
 #[tokio::test]
-async fn k10_subscribers_that_stop_reading_are_told_where_to_go_on_and_slow_nobody() {
+async fn k10_stalled_subscribers_can_resume_and_do_not_slow_others() {
     let (hearing, _listening) = Hearing::begin();
     let house = with(Connections { unread: SHORT, ..Connections::default() }).await;
     let mut narrow = narrow(&house).await;
     let id = begun(&mut narrow, "watched").await;
-    let beside = begun(&mut narrow, "beside").await;
+    let second = begun(&mut narrow, "second").await;
     let mut stopped = Vec::new();
     for _ in 0..MANY {
         stopped.push(watch(&mut narrow, &id, 0).await);
@@ -105,13 +105,13 @@ async fn k10_subscribers_that_stop_reading_are_told_where_to_go_on_and_slow_nobo
     let all = v1::WatchDebatesRequest { kinds: v1::WatchKinds::All.into(), ..Default::default() };
     let mut feed = narrow.watch_debates(all.clone()).await.unwrap().into_inner();
     let mut other = DebateServiceClient::new(house.channel().await);
-    let (reads, reads_beside) = (watch(&mut other, &id, 0).await, watch(&mut other, &beside, 0).await);
+    let (reads, reads_second) = (watch(&mut other, &id, 0).await, watch(&mut other, &second, 0).await);
     house.let_all_answer();
-    let ((seen, ended), (seen_beside, _)) = tokio::join!(read(reads), read(reads_beside));
+    let ((seen, ended), (seen_second, _)) = tokio::join!(read(reads), read(reads_second));
     let log = house.engine.log(id.parse().unwrap(), None).await.unwrap();
     let whole: Vec<u64> = (1..=log.len() as u64).collect();
     assert!(ended.is_none() && seen == whole, "who reads sees everything while others do not read");
-    assert!(!seen_beside.is_empty());
+    assert!(!seen_second.is_empty());
     hearing.wait(GIVEN_UP, MANY + 1).await;
     for (seen, ended) in join_all(stopped.into_iter().map(read)).await {
         let ended = ended.expect("it was given up");
@@ -242,12 +242,12 @@ async fn k10_server_sent_events_that_are_not_read_end_with_the_id_to_go_on_from(
     house.let_all_answer();
     assert!(house.engine.concluded(id.parse().unwrap(), PATIENCE).await.unwrap());
     hearing.wait(GIVEN_UP, 1).await;
-    let told = text(stopped).await;
-    let (events_told, problem) = told.split_once("event: problem\ndata: ").unwrap();
+    let received = text(stopped).await;
+    let (events_received, problem) = received.split_once("event: problem\ndata: ").unwrap();
     let problem: serde_json::Value = serde_json::from_str(problem.trim()).unwrap();
     assert_eq!((&problem["reason"], &problem["debate_id"]), (&"STREAM_NOT_READ".into(), &id.clone().into()));
     let last = problem["resume_after_seq"].as_str().unwrap();
-    let mut seen = ids(events_told);
+    let mut seen = ids(events_received);
     assert_eq!(seen.last().map(ToString::to_string).as_deref(), Some(last));
     let (rest, _driving) = events(&house, &id, Some(last)).await;
     seen.extend(ids(&text(rest).await));
@@ -280,12 +280,12 @@ async fn k10_an_event_that_has_begun_to_go_out_goes_out_whole_and_none_is_lost_b
 
     let (stopped, _driving) = events(&house, &id, Some(&(long - 1).to_string())).await;
     hearing.wait(GIVEN_UP, 2).await;
-    let told = text(stopped).await;
-    let (told, problem) = told.split_once("event: problem\ndata: ").unwrap();
-    assert!(told.ends_with("\n\n"), "it ends within an event");
+    let received = text(stopped).await;
+    let (received, problem) = received.split_once("event: problem\ndata: ").unwrap();
+    assert!(received.ends_with("\n\n"), "it ends within an event");
     let problem: serde_json::Value = serde_json::from_str(problem.trim()).unwrap();
     let last = problem["resume_after_seq"].as_str().unwrap();
-    let mut seen = ids(told);
+    let mut seen = ids(received);
     assert_eq!((seen[0], seen.last()), (long, Some(&last.parse().unwrap())));
     let (rest, _driving) = events(&house, &id, Some(last)).await;
     seen.extend(ids(&text(rest).await));
@@ -293,7 +293,7 @@ async fn k10_an_event_that_has_begun_to_go_out_goes_out_whole_and_none_is_lost_b
 }
 
 #[tokio::test]
-async fn k10_a_stream_of_the_page_that_nobody_reads_is_let_go_where_it_can_be_taken_up_again() {
+async fn k10_an_unread_page_stream_is_dropped_where_it_can_resume() {
     let (hearing, _listening) = Hearing::begin();
     let endless = || {
         let piece = || Ok::<_, Infallible>(Bytes::from_static(&[b'.'; 2 * LONG]));
@@ -305,13 +305,13 @@ async fn k10_a_stream_of_the_page_that_nobody_reads_is_let_go_where_it_can_be_ta
         House::with(ServeOptions { connections, data, ..ServeOptions::default() }, "simulated:7").await;
     let (mut stopped, _driving) = sent(&house, "/viewer/data/debates/any/follow", None).await;
     hearing.wait(GIVEN_UP, 1).await;
-    let mut told = 0;
+    let mut received = 0;
     while let Some(Ok(piece)) = stopped.data().await {
-        told += piece.len();
+        received += piece.len();
         stopped.flow_control().release_capacity(piece.len()).unwrap();
     }
     // It breaks off then, which may cost the last parts on their way.
-    assert!((2 * 48 * 1024 + 1..=2 * LONG).contains(&told), "what has begun to go out goes on: {told} bytes");
+    assert!((2 * 48 * 1024 + 1..=2 * LONG).contains(&received), "what has begun to go out goes on: {received} bytes");
 }
 
 /// Returns an engine whose model says so many bytes whenever it is asked.
@@ -322,7 +322,7 @@ fn wordy(bytes: usize) -> Engine {
 }
 
 #[tokio::test]
-async fn a_long_answer_that_nobody_reads_counts_as_a_request_until_it_is_read_over_both_protocols() {
+async fn an_unread_long_answer_counts_as_a_request_until_it_is_read() {
     let guarded = Guarded::of(wordy(30_000)).await;
     let limits = TokenLimits { requests_at_once: NonZeroU32::new(1), ..TokenLimits::default() };
     let token = guarded.token(TokenWishes { limits, ..wishes("app", &[Scope::Admin]) });
@@ -359,26 +359,26 @@ async fn impatient() -> (House, http::request::Builder) {
 }
 
 #[tokio::test]
-async fn a_long_answer_that_nobody_reads_for_too_long_is_let_go_but_for_a_piece() {
+async fn an_answer_unread_for_too_long_is_dropped_except_one_piece() {
     let (hearing, _listening) = Hearing::begin();
     let (house, request) = impatient().await;
     let (mut answer, _driving) = asked(&house, request, &[]).await;
     tokio::time::timeout(SOON, hearing.wait(GIVEN_UP, 1)).await.expect("it is let go in the time it has");
-    let mut told = 0;
+    let mut received = 0;
     let broken = loop {
         match answer.data().await.expect("it breaks off") {
             Ok(piece) => {
-                told += piece.len();
+                received += piece.len();
                 answer.flow_control().release_capacity(piece.len()).unwrap();
             }
             Err(error) => break error,
         }
     };
-    assert!(broken.is_reset() && told <= 2 * 48 * 1024, "{told} bytes: {broken}");
+    assert!(broken.is_reset() && received <= 2 * 48 * 1024, "{received} bytes: {broken}");
 }
 
 #[tokio::test]
-async fn an_answer_for_which_its_client_never_makes_room_is_let_go_too_whoever_asked_for_it() {
+async fn an_answer_without_room_is_dropped_for_every_caller() {
     let (hearing, _listening) = Hearing::begin();
     let token = "a-secret-of-some-length";
     let long = || get(async || "x".repeat(1_000_000));
@@ -419,13 +419,13 @@ async fn a_client_that_vanishes_is_found_by_keepalive() {
         .header("accept", "text/event-stream");
     let (mut response, _) = client.send_request(request.body(()).unwrap(), true).unwrap();
     let begun = poll_fn(|context| {
-        // Nobody answers on this connection any more once this has returned.
+        // The client stops answering on this connection once this has returned.
         assert!(std::pin::Pin::new(&mut connection).poll(context).is_pending());
         std::pin::Pin::new(&mut response).poll(context)
     });
     assert_eq!(begun.await.unwrap().status(), 200);
     let mut unanswered = Vec::new();
-    let ended = tokio::time::timeout(ANSWER_UNLESS_TOLD, wire.read_to_end(&mut unanswered)).await;
+    let ended = tokio::time::timeout(DEFAULT_PING_TIMEOUT, wire.read_to_end(&mut unanswered)).await;
     let _reset = ended.expect("the server ends the connection");
     assert_eq!(house.get("/healthz").await.status, 200);
 }

@@ -18,12 +18,12 @@ const SERVICES: [&str; 4] =
 
 async fn health(house: &House) -> Vec<ServingStatus> {
     let mut client = HealthClient::new(house.channel().await);
-    let mut told = Vec::new();
+    let mut statuses = Vec::new();
     for service in SERVICES {
         let request = HealthCheckRequest { service: service.to_owned() };
-        told.push(client.check(request).await.unwrap().into_inner().status());
+        statuses.push(client.check(request).await.unwrap().into_inner().status());
     }
-    told
+    statuses
 }
 
 #[tokio::test]

@@ -114,15 +114,15 @@ async fn is_not_there_over_either_interface(ours: &str, theirs: &str) {
     let id = started(&mut debates, "same").await;
     assert!(guarded.house.engine.concluded(id.parse().unwrap(), PATIENCE).await.unwrap());
     let mut strangers = (guarded.debates(&theirs).await, guarded.audits(&theirs).await);
-    let nobody = "6f1c2a4e-0000-4000-8000-000000000000";
-    let unknown = ask_all(&mut strangers.0, &mut strangers.1, nobody).await;
+    let unknown_id = "6f1c2a4e-0000-4000-8000-000000000000";
+    let unknown = ask_all(&mut strangers.0, &mut strangers.1, unknown_id).await;
     let foreign = ask_all(&mut strangers.0, &mut strangers.1, &id).await;
     let asked = foreign.iter().map(|(method, _)| (*method).to_owned()).collect();
     assert_eq!(methods_of_debates(), asked, "every method that takes a debate's id is asked");
     for ((method, foreign), (_, unknown)) in foreign.into_iter().zip(unknown) {
         let (foreign, unknown) = (foreign.unwrap_err(), unknown.unwrap_err());
         assert_eq!(foreign.code(), Code::NotFound, "{method}");
-        assert_eq!(foreign.message().replace(&id, nobody), unknown.message(), "{method}");
+        assert_eq!(foreign.message().replace(&id, unknown_id), unknown.message(), "{method}");
     }
     let list = v1::ListDebatesRequest::default();
     assert_eq!(strangers.0.list_debates(list.clone()).await.unwrap().into_inner().debates, []);
@@ -141,7 +141,7 @@ async fn is_not_there_over_either_interface(ours: &str, theirs: &str) {
             (answer.status, answer.body.replace(id, "ID"))
         };
         let foreign = ask(&theirs, &id).await;
-        assert_eq!((foreign.0, &foreign), (404, &ask(&theirs, nobody).await), "{method} {route}");
+        assert_eq!((foreign.0, &foreign), (404, &ask(&theirs, unknown_id).await), "{method} {route}");
         if method == "GET" {
             let is_over = last.is_some() && route.ends_with("/events");
             assert_eq!(ask(&ours, &id).await.0, if is_over { 204 } else { 200 }, "{route}");
@@ -163,7 +163,7 @@ async fn is_not_there_over_either_interface(ours: &str, theirs: &str) {
 }
 
 #[tokio::test]
-async fn another_tenants_debate_and_one_of_nobody_are_looked_up_alike_over_either_interface() {
+async fn unknown_and_foreign_debates_are_looked_up_alike() {
     let store = Arc::new(MoodyStore::default());
     let model = debate_llm::debater("simulated:7".parse().unwrap());
     let engine = Engine::builder(Arc::clone(&store) as _, Arc::new(model)).format(PredictionPrompts).build();
@@ -188,16 +188,16 @@ async fn another_tenants_debate_and_one_of_nobody_are_looked_up_alike_over_eithe
         its();
         let asked = ask_all(&mut strangers.0, &mut strangers.1, id).await;
         assert!(asked.iter().all(|(_, done)| done.is_err()), "{asked:?}");
-        let mut told = vec![its()];
+        let mut lookups = vec![its()];
         for (method, route) in &routes {
             let path = route.replace("{debate_id}", id);
             let body: &[u8] = if path.ends_with("/resolution") { br#"{"outcome_id": "yes"}"# } else { b"{}" };
             let headers = [("Authorization", &*bearer)];
             assert_eq!(guarded.house.ask(method, &path, &headers, body).await.status, 404, "{path}");
-            told.push(its());
+            lookups.push(its());
         }
-        assert!(told.iter().all(|its| !its.is_empty()), "all of them are looked up: {told:?}");
-        looked_up.push(told);
+        assert!(lookups.iter().all(|its| !its.is_empty()), "all of them are looked up: {lookups:?}");
+        looked_up.push(lookups);
     }
     assert_eq!(looked_up[0], looked_up[1]);
 }
@@ -366,16 +366,16 @@ async fn archived_is_not_there(ours: &str, theirs: &str) {
     let head = store.head(debate.into()).await.unwrap().unwrap();
     store.archive(debate.into(), head, "secret.bundle", Timestamp(1)).await.unwrap();
     let get = v1::GetDebateRequest { debate_id: id.clone(), ..Default::default() };
-    let told = debates.get_debate(get).await.unwrap_err();
-    assert!(told.message().contains("secret.bundle"), "its own tenant is told where it is: {told:?}");
-    let nobody = "6f1c2a4e-0000-4000-8000-000000000000";
+    let error = debates.get_debate(get).await.unwrap_err();
+    assert!(error.message().contains("secret.bundle"), "its own tenant learns where it is: {error:?}");
+    let unknown_id = "6f1c2a4e-0000-4000-8000-000000000000";
     let mut strangers = (guarded.debates(&theirs).await, guarded.audits(&theirs).await);
-    let unknown = ask_all(&mut strangers.0, &mut strangers.1, nobody).await;
+    let unknown = ask_all(&mut strangers.0, &mut strangers.1, unknown_id).await;
     let foreign = ask_all(&mut strangers.0, &mut strangers.1, &id).await;
     for ((method, foreign), (_, unknown)) in foreign.into_iter().zip(unknown) {
         let (foreign, unknown) = (foreign.unwrap_err(), unknown.unwrap_err());
         assert_eq!(foreign.code(), Code::NotFound, "{method}");
-        assert_eq!(foreign.message().replace(&id, nobody), unknown.message(), "{method}");
+        assert_eq!(foreign.message().replace(&id, unknown_id), unknown.message(), "{method}");
     }
     let bearer = format!("Bearer {theirs}");
     let path = format!("/api/v1/debates/{id}");

@@ -68,9 +68,9 @@ async fn ask(house: &House, authority: &Authority, identity: Option<(String, Str
     let name = ServerName::try_from("localhost").unwrap();
     let mut stream = TlsConnector::from(Arc::new(config)).connect(name, stream).await.ok()?;
     stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await.ok()?;
-    let mut told = String::new();
-    stream.read_to_string(&mut told).await.ok()?;
-    Some(told).filter(|told| !told.is_empty())
+    let mut received = String::new();
+    stream.read_to_string(&mut received).await.ok()?;
+    Some(received).filter(|received| !received.is_empty())
 }
 
 async fn with_tls(files: TlsFiles) -> House {
@@ -90,9 +90,9 @@ async fn tls_is_served_alone_and_its_certificate_is_replaced_without_a_restart()
     assert!(ask(&house, &new, None).await.is_some(), "files of no use leave things as they were");
     let mut plain = TcpStream::connect(house.address).await.unwrap();
     plain.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
-    let mut told = Vec::new();
-    let _reset = plain.read_to_end(&mut told).await;
-    assert!(!String::from_utf8_lossy(&told).contains("200"));
+    let mut received = Vec::new();
+    let _reset = plain.read_to_end(&mut received).await;
+    assert!(!String::from_utf8_lossy(&received).contains("200"));
 }
 
 #[tokio::test]
@@ -112,7 +112,7 @@ async fn with_mutual_tls_only_clients_of_the_authority_come_in() {
 }
 
 #[tokio::test]
-async fn certificates_of_no_use_are_told_before_anything_is_served() {
+async fn unusable_certificates_are_reported_before_serving() {
     let folder = tempfile::tempdir().unwrap();
     let authority = Authority::new();
     let (certificate, _) = authority.sign("localhost");
@@ -160,7 +160,7 @@ fn the_first_certificate_of_a_chain_that_runs_out_tells_when() {
 }
 
 #[tokio::test]
-async fn when_a_certificate_runs_out_is_measured_and_follows_its_replacement_though_nobody_connects() {
+async fn certificate_expiry_metric_follows_a_replacement_when_idle() {
     let (hearing, _listening) = Hearing::begin();
     let folder = tempfile::tempdir().unwrap();
     let authority = Authority::new();
@@ -198,8 +198,8 @@ async fn a_server_in_plain_text_beyond_this_machine_says_so_in_its_log() {
     }
 }
 
-/// How long a greeting may take unless the server is told otherwise: where it is told less, it is ended before.
-const GREETING_UNLESS_TOLD: Duration = Duration::from_secs(10);
+/// How long a TLS handshake may take by default. A server with a shorter limit ends it earlier.
+const DEFAULT_HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[tokio::test]
 async fn a_greeting_that_is_never_finished_is_ended() {
@@ -211,8 +211,8 @@ async fn a_greeting_that_is_never_finished_is_ended() {
     for begun in [&b""[..], b"\x16\x03\x01\x02\x00\x01"] {
         let mut stream = TcpStream::connect(house.address).await.unwrap();
         stream.write_all(begun).await.unwrap();
-        let mut told = Vec::new();
-        let read = tokio::time::timeout(GREETING_UNLESS_TOLD, stream.read_to_end(&mut told)).await;
+        let mut received = Vec::new();
+        let read = tokio::time::timeout(DEFAULT_HANDSHAKE_TIMEOUT, stream.read_to_end(&mut received)).await;
         let _reset = read.expect("it is ended");
     }
 }
@@ -237,7 +237,7 @@ async fn a_greeting_that_comes_byte_by_byte_is_ended_in_time() {
             }
         }
     };
-    tokio::time::timeout(GREETING_UNLESS_TOLD, greeted).await.expect("it is ended");
+    tokio::time::timeout(DEFAULT_HANDSHAKE_TIMEOUT, greeted).await.expect("it is ended");
 }
 
 /// Greets a server as a client that knows no version beyond `version`, and returns how the answer begins.
@@ -251,9 +251,9 @@ async fn greet(house: &House, version: [u8; 2]) -> [u8; 7] {
     let record = [&[0x16, 3, 1, 0, 67, 1, 0, 0, 63][..], &hello].concat();
     let mut stream = TcpStream::connect(house.address).await.unwrap();
     stream.write_all(&record).await.unwrap();
-    let mut told = [0; 7];
-    tokio::time::timeout(PATIENCE, stream.read_exact(&mut told)).await.expect("an answer").unwrap();
-    told
+    let mut received = [0; 7];
+    tokio::time::timeout(PATIENCE, stream.read_exact(&mut received)).await.expect("an answer").unwrap();
+    received
 }
 
 #[tokio::test]
@@ -277,7 +277,7 @@ async fn tls_is_1_2_or_1_3_and_nothing_older() {
     const PROTOCOL_VERSION: u8 = 70;
     assert_eq!(greet(&house, [3, 3]).await[0], 0x16, "the same greeting with TLS 1.2 is gone on with");
     for older in [[3, 0], [3, 1], [3, 2]] {
-        let told = greet(&house, older).await;
-        assert_eq!((told[0], told[6]), (0x15, PROTOCOL_VERSION), "{older:?}: {told:?}");
+        let received = greet(&house, older).await;
+        assert_eq!((received[0], received[6]), (0x15, PROTOCOL_VERSION), "{older:?}: {received:?}");
     }
 }

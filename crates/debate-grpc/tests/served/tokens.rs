@@ -259,7 +259,7 @@ async fn tokens_are_replaced_while_streams_run_and_those_of_a_revoked_one_end() 
 }
 
 #[tokio::test]
-async fn a_silent_stream_of_a_revoked_token_ends_though_nobody_comes() {
+async fn a_silent_stream_of_a_revoked_token_ends_without_requests() {
     let guarded = Guarded::open().await;
     let token = guarded.token(wishes("app", &[Scope::Read, Scope::Write]));
     let mut client = guarded.debates(&token).await;
@@ -280,8 +280,8 @@ async fn a_silent_stream_of_a_revoked_token_ends_though_nobody_comes() {
     tokio::time::pause();
     // Until nothing more comes: the model is not let answer.
     for stream in &mut streams {
-        while let Ok(told) = timeout(Duration::from_secs(1), stream.try_next()).await {
-            assert!(told.unwrap().is_some(), "it ended before its token did");
+        while let Ok(item) = timeout(Duration::from_secs(1), stream.try_next()).await {
+            assert!(item.unwrap().is_some(), "it ended before its token did");
         }
     }
     guarded.revoke(&token[4..16]);
@@ -291,9 +291,9 @@ async fn a_silent_stream_of_a_revoked_token_ends_though_nobody_comes() {
         let ended = timeout(PATIENCE, ended).await.expect("it ends").expect_err("it says why");
         assert_eq!(ended.code(), Code::Unauthenticated);
     }
-    let mut told = String::new();
-    timeout(PATIENCE, sse.read_to_string(&mut told)).await.expect("it ends").unwrap();
-    assert!(told.contains("event: problem\ndata: ") && told.contains("TOKEN_NEEDED"), "{told}");
+    let mut received = String::new();
+    timeout(PATIENCE, sse.read_to_string(&mut received)).await.expect("it ends").unwrap();
+    assert!(received.contains("event: problem\ndata: ") && received.contains("TOKEN_NEEDED"), "{received}");
     // The file is looked at every second, and a sign of life comes every 15.
     assert!(revoked.elapsed() <= Duration::from_secs(16), "{:?}", revoked.elapsed());
 }
@@ -321,7 +321,7 @@ async fn the_log_names_the_client_and_never_its_token() {
         let bearer = format!("Bearer {given}");
         let answer =
             guarded.house.ask("GET", "/api/v1/debates/nonsense", &[("Authorization", &bearer)], b"").await;
-        let told = format!("{refused:?} {} {:?} {}", answer.status, answer.headers, answer.body);
-        assert!(!told.contains(&secret[..secret.len() - 1]), "{told}");
+        let shown = format!("{refused:?} {} {:?} {}", answer.status, answer.headers, answer.body);
+        assert!(!shown.contains(&secret[..secret.len() - 1]), "{shown}");
     }
 }

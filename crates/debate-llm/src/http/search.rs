@@ -27,6 +27,8 @@ pub struct SearchQuestion<'a> {
     pub query: &'a str,
     /// How many results are wanted.
     pub count: u32,
+    /// The moment of the debate's question, such as `2026-11-21T23:17:00Z`; nothing published later is wanted.
+    pub as_of: &'a str,
 }
 
 /// What a search service answers, as JSON; what it does not say is empty.

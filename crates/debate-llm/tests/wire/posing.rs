@@ -152,7 +152,12 @@ async fn who_poses_as_a_provider_or_a_search_service_is_sent_nothing() {
 async fn ask_both(name: &str, port: &str) {
     let base_url = format!("https://{name}:{port}/v1");
     let search = SearchEndpoint::new(&base_url, Some(&ApiKey::new(KEY))).unwrap();
-    let question = SearchQuestion { tool: "search_web", query: "harbour rents", count: 8 };
+    let question = SearchQuestion {
+        tool: "search_web",
+        query: "harbour rents",
+        count: 8,
+        as_of: "2026-11-21T00:00:00.000Z",
+    };
     let unfound = search.ask(&question).await.unwrap_err();
     let refused = ask(&model(Provider::OpenAi, &base_url), &request()).await.0.unwrap_err();
     assert!(!format!("{refused:?} {unfound:?}").contains(KEY), "{refused:?} {unfound:?}");

@@ -13,7 +13,14 @@ async fn ask(server: &FaultServer) -> Result<SearchAnswer, SearchError> {
     let url = format!("{}/find?token=t-secret", server.base_url());
     let endpoint = SearchEndpoint::new(&url, Some(&ApiKey::new(KEY))).unwrap();
     assert!(!format!("{endpoint:?}").contains("secret"), "{endpoint:?}");
-    endpoint.ask(&SearchQuestion { tool: "search_web", query: "harbour rents", count: 8 }).await
+    endpoint
+        .ask(&SearchQuestion {
+            tool: "search_web",
+            query: "harbour rents",
+            count: 8,
+            as_of: "2026-11-21T00:00:00.000Z",
+        })
+        .await
 }
 
 #[tokio::test]
@@ -27,7 +34,10 @@ async fn d9_a_search_service_is_asked_and_read_as_documented() {
     assert_eq!((answer.verdict.as_deref(), answer.results.len()), (Some("disputed"), 2));
     assert_eq!(answer.results[0].url, "https://rents.test/2");
     let [seen] = &server.requests()[..] else { panic!("one request") };
-    assert_eq!(seen.json(), json!({"tool": "search_web", "query": "harbour rents", "count": 8}));
+    assert_eq!(
+        seen.json(),
+        json!({"tool": "search_web", "query": "harbour rents", "count": 8, "as_of": "2026-11-21T00:00:00.000Z"})
+    );
     assert!(seen.head.contains(&format!("authorization: Bearer {KEY}")), "{}", seen.head);
     assert_eq!(seen.head.matches(KEY).count(), 1, "{}", seen.head);
 }

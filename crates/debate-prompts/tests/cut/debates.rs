@@ -66,7 +66,7 @@ pub(crate) fn prediction_visible(debate: &Debate<Prediction>, call: &str) -> Vis
     }
     let (argument, evidence_cited, precedents) = ("Rates rise.".to_owned(), Vec::new(), Vec::new());
     Visible::Score(Box::new(ScoreView {
-        subject: Subject::of(debate.config(), debate.brief().clone(), debate.began_at()),
+        subject: Subject::of(debate.config(), debate.brief().clone(), debate.as_of()),
         phase: debate.config().phase(1),
         criteria: debate.config().criteria.clone(),
         words: Words::of(&Prose::new(ArgumentProse {

@@ -48,7 +48,7 @@ pub struct StreamReport {
     pub head: (Seq, Digest),
     /// How many of these events have lost their prose.
     pub redacted: u64,
-    /// The last event that the checkpoint covers; those after it are chained, but nobody signed them.
+    /// The last event that the checkpoint covers; later events are chained, but not signed.
     pub signed: Option<Seq>,
     /// The first thing that is wrong.
     pub fault: Option<StreamFault>,
@@ -164,8 +164,8 @@ pub struct BundleCheck {
 }
 
 impl BundleCheck {
-    /// Starts before the first line. Without a key nobody's signature is asked for. `since` is a checkpoint that was
-    /// seen before, which the bundle's must continue.
+    /// Starts before the first line. Without a key, no signature is required. `since` is a checkpoint that was seen
+    /// before; the bundle's checkpoint must continue it.
     #[must_use]
     pub fn new(key: Option<VerifierKey>, since: Option<Checkpoint>) -> Self {
         let report = BundleReport {
@@ -294,7 +294,7 @@ impl BundleCheck {
         }
     }
 
-    /// Checks that a checkpoint continues the one that was seen before. A proof is looked at also where nobody asked.
+    /// Checks that a checkpoint continues the one that was seen before. A proof for its size is always checked.
     fn continues(&self, now: &Checkpoint, proof: Option<&Consistency>) -> Result<(), BundleFault> {
         let Some(before) = &self.since else { return Ok(()) };
         if before.origin != now.origin {

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::{EVENTS_MAX, LINE_BYTES_MAX, REQUEST_ID_BYTES_MAX, STREAM_BYTES_MAX, VERSION};
+use crate::excerpt::beginning;
 use crate::leaf::LeafError;
 use crate::leaves::LeavesError;
-use crate::told::beginning;
 
 /// One line of a bundle.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -223,7 +223,7 @@ impl StreamStart {
     /// Returns which stream begins.
     ///
     /// # Errors
-    /// There is no such kind, or no request that it names: whoever imports writes its id as it is.
+    /// The kind does not exist, or the request id is invalid: an import writes the id as it is.
     pub(super) fn stream(&self) -> Result<StreamId, LineError> {
         let request_id = self.request_id.as_deref().unwrap_or_default();
         if request_id.len() > REQUEST_ID_BYTES_MAX || !request_id.chars().all(|c| c.is_ascii_graphic()) {
@@ -291,12 +291,12 @@ mod tests {
     use crate::leaf::Leaf;
 
     #[test]
-    fn of_what_stands_in_a_bundle_and_is_no_line_of_one_the_beginning_is_told() {
+    fn error_on_a_malformed_line_quotes_only_its_beginning() {
         let (long, stream) =
             ("\u{e9}".repeat(1 << 20), StreamId { kind: StreamKind::Debate, id: Uuid::nil() });
         let event = EventLine {
             seq: Seq(1),
-            kind: "told".to_owned(),
+            kind: "said".to_owned(),
             version: 1,
             at: Timestamp(0),
             tenant: String::new(),
@@ -320,8 +320,8 @@ mod tests {
             (leaf(format!("{stream} {long} x")), "is not a sequence number"),
             (leaf(format!("{stream} 1 {long}")), "is not a hash"),
         ] {
-            let told = error.to_string();
-            assert!(told.contains(why) && told.len() < 1_100, "{why}: {} bytes", told.len());
+            let error = error.to_string();
+            assert!(error.contains(why) && error.len() < 1_100, "{why}: {} bytes", error.len());
         }
     }
 }

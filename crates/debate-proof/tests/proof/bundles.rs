@@ -23,7 +23,7 @@ fn k15_a_bundle_of_one_debate_is_proved_by_its_checkpoint() {
 }
 
 #[test]
-fn k15_events_after_the_checkpoint_are_told_apart() {
+fn k15_events_after_the_checkpoint_are_not_signed() {
     let mut log = log();
     append(&mut log.streams[1], stream(2));
     append(&mut log.streams[1], stream(2));
@@ -78,8 +78,8 @@ fn a_checkpoint_of_another_key_is_no_proof() {
 #[test]
 fn k15_whatever_is_put_around_what_a_key_signed_is_not_signed_by_it() {
     let log = log();
-    assert!(!check(&log.single(0, None), None, None).unwrap().is_signed, "nobody looked at the signature");
-    // Others' events under the key's note, as whoever has no key can chain and record them.
+    assert!(!check(&log.single(0, None), None, None).unwrap().is_signed, "the signature was not checked");
+    // Other events under the key's note: they can be chained and recorded without the key.
     let mut made_up = Log { streams: log.streams.clone(), ..Log::default() };
     made_up.streams[0][1].body.push(' ');
     rehash(&mut made_up.streams[0]);

@@ -61,7 +61,7 @@ fn vectors(log: &Log) -> Value {
         })).collect::<Vec<_>>(),
         "checkpoints": checkpoints,
         "events": events.collect::<Vec<_>>(),
-        "bundles": bundles(log).into_iter().map(|(name, _, told)| (name, told)).collect::<BTreeMap<_, _>>(),
+        "bundles": bundles(log).into_iter().map(|(name, _, said)| (name, said)).collect::<BTreeMap<_, _>>(),
     })
 }
 
@@ -101,12 +101,12 @@ fn the_vectors_are_what_is_computed() {
     assert_eq!(serde_json::from_str::<Value>(&stored).unwrap(), vectors(&log));
     let since =
         Checkpoint::open(&Checkpoint::sign(&log.leaves.first(2).unwrap(), &key()), &verifier()).unwrap();
-    for (name, lines, told) in bundles(&log) {
+    for (name, lines, verdict) in bundles(&log) {
         assert_eq!(std::fs::read_to_string(folder().join(name)).unwrap(), text(&lines), "{name}");
         let report = check(&lines, Some(verifier()), Some(since.clone())).unwrap();
         assert!(report.is_sound(), "{name}");
         let is_signed = |it: &StreamReport| it.signed.is_some_and(|seq| seq >= it.head.0);
-        assert_eq!(report.streams.iter().all(is_signed), !told.contains("not signed"), "{name}");
+        assert_eq!(report.streams.iter().all(is_signed), !verdict.contains("not signed"), "{name}");
     }
 }
 
@@ -232,9 +232,9 @@ fn k15_a_second_verifier_agrees_on_bundles_that_are_forged_around_what_a_key_sig
     std::fs::remove_dir_all(&folder).unwrap();
     for output in ran.into_iter().flatten() {
         let said = String::from_utf8_lossy(&output.stdout);
-        for ((name, _, told), path) in forged.iter().zip(&paths) {
+        for ((name, _, expected), path) in forged.iter().zip(&paths) {
             let fault = format!("FAULT  {}: ", path.display());
-            let is_fault = |line: &str| line.starts_with(&fault) && line.ends_with(told);
+            let is_fault = |line: &str| line.starts_with(&fault) && line.ends_with(expected);
             assert!(said.lines().any(is_fault), "{name}: {said}");
         }
     }

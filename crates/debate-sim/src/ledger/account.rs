@@ -297,7 +297,7 @@ impl Account {
 
     fn tool(&mut self, call: &CallKey, place: (u32, u32, u32)) -> Result<&mut Tool, String> {
         let tool = self.tools.iter_mut().find(|tool| tool.call == *call && tool.place == place);
-        tool.ok_or_else(|| format!("nobody asked for this tool: {call} {place:?}"))
+        tool.ok_or_else(|| format!("this tool was not requested: {call} {place:?}"))
     }
 
     fn start_tool(&mut self, writer: Writer, started: &ToolStarted) -> Result<(), String> {

@@ -89,7 +89,7 @@ body!(Noted, "noted", prose: String);
 pub struct Rested {
     /// The round, from 1.
     pub round: u32,
-    /// The largest number that stands less the smallest; 0 where nobody spoke.
+    /// The largest current number minus the smallest; 0 if no seat spoke.
     pub spread: u32,
 }
 body!(Rested, "rested");

@@ -20,7 +20,7 @@ const PHASE: &str = "round";
 /// A saying that weighs less is asked for again.
 const WEIGHT_MIN: u32 = 25;
 
-/// Numbers that divide by it nobody wants to hear: they are asked for again at once.
+/// A number divisible by this is unwelcome: it is asked for again at once.
 const UNLUCKY: u32 = 13;
 
 /// The spread under which the seats no longer move; looked at in shadow only.

@@ -181,8 +181,8 @@ impl Table {
         self.debate.is_failed(&key, self.debate.revision(&key))
     }
 
-    /// Returns whether a call is told why its answer before was rejected.
-    pub(crate) fn is_told_why(&self, call: &str) -> bool {
+    /// Returns whether a call is shown why its previous answer was rejected.
+    pub(crate) fn shows_rejection(&self, call: &str) -> bool {
         let key = call.parse().unwrap();
         self.debate.call(&key).is_some_and(|call| call.rejection.shown().is_some())
     }

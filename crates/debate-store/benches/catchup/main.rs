@@ -1,8 +1,8 @@
 //! Events that catch-up readers lose, or see twice, while many processes write to one PostgreSQL.
 //!
-//! Readers are killed with SIGKILL at random and go on from what they had stored. A naive reader runs beside ours in the
-//! same log: a harness that does not catch it losing events proves nothing, and says so. The same is done with other
-//! libraries, each a program of its own, see `peer.rs`: `--peer NAME=COMMAND`.
+//! Readers are killed with SIGKILL at random and go on from what they had stored. A naive reader runs in parallel with
+//! ours on the same log: a harness that does not catch it losing events proves nothing, and says so. The same is done
+//! with other libraries, each a program of its own, see `peer.rs`: `--peer NAME=COMMAND`.
 
 mod peer;
 mod reader;
@@ -29,7 +29,7 @@ const NAIVE_CAUGHT_MAX: Duration = Duration::from_secs(3);
 struct Task {
     name: String,
     program: CommandLine,
-    /// Whether a naive reader of the same tables is run beside it.
+    /// The naive reader of the same tables that runs in parallel, if any.
     naive: Option<CommandLine>,
     events_per_writer: u64,
     time: Duration,

@@ -29,7 +29,7 @@ const NAIVE_POLL: Duration = Duration::from_millis(1);
 const NAIVE: &str =
     "SELECT position, stream_id, seq FROM events WHERE position > $1 ORDER BY position LIMIT 1000";
 
-/// Plays the part that the arguments name, until told to stop or killed.
+/// Plays the part that the arguments name, until asked to stop or killed.
 pub(super) async fn play(arguments: &[&str]) -> Result<()> {
     match *arguments {
         ["prepare", url] => {

@@ -1,6 +1,6 @@
-//! What may be told of an address: of one in the plain form all but its password, of any other nothing.
+//! Masks addresses for output: an address in the plain form is shown without its password, any other not at all.
 //!
-//! Nothing is searched for signs of a password, for there is always another way to write one.
+//! This module does not search for signs of a password: there is always another way to write one.
 
 use std::fmt;
 use std::net::Ipv6Addr;
@@ -9,25 +9,25 @@ use sqlx::postgres::PgConnectOptions;
 
 const HIDDEN: &str = "[hidden]";
 
-/// What may be told of an address, from behind its `://` on.
+/// The part of an address that may be shown, without its scheme.
 ///
-/// Displays as `USER@HOST:PORT/PATH`, and of what follows `?` with `host` and `port` alone. An address is plain where its
-/// names are of letters, digits and `_ . -`, its port is a number and no `#` is in it; anything else is `[hidden]`.
+/// Displays as `USER@HOST:PORT/PATH`, followed by the parameters `host` and `port` only. An address is plain if its
+/// names consist of letters, digits and `_ . -`, its port is a number and it contains no `#`; any other is `[hidden]`.
 #[derive(Debug, Clone, Copy)]
-pub struct ToldAddress<'a> {
+pub struct MaskedAddress<'a> {
     user: &'a str,
     place: &'a str,
     pairs: &'a str,
 }
 
-impl<'a> ToldAddress<'a> {
-    /// Returns what may be told of what an address says behind its `://`.
+impl<'a> MaskedAddress<'a> {
+    /// Masks the part of an address that follows its `://`.
     #[must_use]
     pub fn of(rest: &'a str) -> Self {
         Self::plain(rest).unwrap_or(Self { user: "", place: HIDDEN, pairs: "" })
     }
 
-    /// Returns host, port and path, or what says that nothing is told.
+    /// Returns host, port and path, or `[hidden]`.
     #[must_use]
     pub fn place(&self) -> &'a str {
         self.place
@@ -74,7 +74,7 @@ fn are_pairs(pairs: &str) -> bool {
     pairs.is_empty() || pairs.split('&').all(is_pair)
 }
 
-impl fmt::Display for ToldAddress<'_> {
+impl fmt::Display for MaskedAddress<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let at = if self.user.is_empty() { "" } else { "@" };
         write!(f, "{}{at}{}", self.user, self.place)?;
@@ -86,17 +86,17 @@ impl fmt::Display for ToldAddress<'_> {
     }
 }
 
-/// Returns what may be told of a database: host, or folder of the socket, and its name.
+/// Returns the part of a database address that may be shown: the host or the folder of the socket, and the name.
 pub(super) fn server_of(url: &str, options: &PgConnectOptions) -> String {
     let database = options.get_database().unwrap_or(options.get_username());
     let server = match options.get_socket() {
         Some(folder) => format!("{}/{database}", folder.display()),
         None => format!("{}:{}/{database}", options.get_host(), options.get_port()),
     };
-    // A plain URL is no promise of a plain name: variables of the environment have a part in it.
-    let is_plain = url.split_once("://").is_some_and(|(_, rest)| ToldAddress::plain(rest).is_some());
-    let told = ToldAddress::plain(&server).filter(|_| is_plain);
-    told.map_or(HIDDEN, |it| it.place).to_owned()
+    // A plain URL does not guarantee a plain name: environment variables can change it.
+    let is_plain = url.split_once("://").is_some_and(|(_, rest)| MaskedAddress::plain(rest).is_some());
+    let masked = MaskedAddress::plain(&server).filter(|_| is_plain);
+    masked.map_or(HIDDEN, |it| it.place).to_owned()
 }
 
 #[cfg(test)]
@@ -124,7 +124,7 @@ mod tests {
         ("/db?password=s3cret&port=6&sslmode=require&host=h", "/db?port=6&host=h"),
         ("/db?hostaddr=s3cret&report=s3cret", "/db"),
         ("h/db?", "h/db"),
-        // Nobody can tell a password that is a number from a port.
+        // A password that is a number looks like a port.
         ("u:4711/db", "u:4711/db"),
     ];
 
@@ -185,10 +185,10 @@ mod tests {
     ];
 
     #[test]
-    fn an_address_is_told_where_it_is_plain_without_its_password_and_else_not_at_all() {
+    fn plain_address_hides_its_password_and_any_other_is_hidden() {
         let odd = ODD.into_iter().map(|rest| (rest, HIDDEN));
         for (rest, shown) in PLAIN.into_iter().chain(odd) {
-            assert_eq!(ToldAddress::of(rest).to_string(), shown, "{rest}");
+            assert_eq!(MaskedAddress::of(rest).to_string(), shown, "{rest}");
             let url = format!("postgres://{rest}");
             let Ok(options) = PgConnectOptions::from_str(&url) else { continue };
             let server = server_of(&url, &options);
@@ -197,24 +197,24 @@ mod tests {
     }
 
     #[test]
-    fn a_database_is_told_by_its_host_or_the_folder_of_its_socket() {
-        for (url, told) in [
+    fn database_is_shown_by_its_host_or_the_folder_of_its_socket() {
+        for (url, shown) in [
             ("postgres://u:s3cret@h:5433/db?sslmode=require", "h:5433/db"),
             ("postgres://u:s3cret@h?host=g&port=5433&dbname=other", "g:5433/other"),
             ("postgres://u@[::1]:5433/db", "[::1]:5433/db"),
             ("postgres://u:s3cret@localhost/db?host=/run/pg", "/run/pg/db"),
         ] {
-            assert_eq!(server_of(url, &url.parse().unwrap()), told, "{url}");
+            assert_eq!(server_of(url, &url.parse().unwrap()), shown, "{url}");
         }
     }
 
     #[test]
-    fn a_database_whose_name_is_not_plain_is_not_told_wherever_the_name_is_from() {
+    fn database_name_that_is_not_plain_is_hidden() {
         let url = "postgres://u@h:5432/db";
         let options: PgConnectOptions = url.parse().unwrap();
         for odd in [options.clone().host("h;password=s3cret"), options.database("db?password=s3cret#")] {
-            let told = server_of(url, &odd);
-            assert!(!told.contains("s3cret"), "{told}");
+            let shown = server_of(url, &odd);
+            assert!(!shown.contains("s3cret"), "{shown}");
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Archived streams: the table of them, and the transactions that take events out of the database and put them back.
 //!
-//! What may be taken is the schema's to say (`0003_archive.sql`): a row of `archived` takes its stream's events away, and
-//! is refused where the stream goes on or is not finished. Nobody is locked out meanwhile but who would add to that stream.
+//! The schema (`0003_archive.sql`) decides which streams can be archived: inserting a row into `archived` deletes the
+//! events of its stream, and fails if the stream goes on or is not finished. Only appends to that stream wait
+//! meanwhile.
 
 use async_trait::async_trait;
 use debate_core::envelope::{Envelope, StreamId};

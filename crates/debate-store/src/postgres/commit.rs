@@ -40,13 +40,13 @@ const PREDECESSORS: &str = "SELECT e.stream_kind, e.stream_id, e.hash \
 /// The answer to one append.
 pub(super) type Answer = Result<Position, AppendError>;
 
-/// Writes groups, each on a connection that nobody else uses meanwhile.
+/// Writes groups, each on a connection of its own.
 pub(super) struct Committer {
     to_connect: PgConnectOptions,
     options: PostgresOptions,
     /// For reading what became of an append.
     pool: PgPool,
-    /// Connections that nobody is using.
+    /// Connections that are not in use.
     idle: Mutex<Vec<PgConnection>>,
     /// The last events of streams as this process saw them. Another process may have gone on since.
     heads: Mutex<HashMap<StreamId, Head>>,
@@ -297,7 +297,7 @@ impl Committer {
         }
     }
 
-    /// Ends the connections that nobody is using.
+    /// Closes the connections that are not in use.
     pub(super) async fn close(&self) {
         let idle = std::mem::take(&mut *self.idle());
         for connection in idle {

@@ -15,7 +15,7 @@
 //! horizon: the oldest transaction that was still running when its statement began (`pg_snapshot_xmin`). Every
 //! transaction below the horizon has ended, so its events are visible or will never be; every one to come gets an id at
 //! or above it. Nothing can appear any more below a position that was read: no event is lost, none is read twice, the
-//! order never changes, and writers wait for nobody. In the story above, A and B run as transactions 7 and 8: the
+//! order never changes, and writers never wait. In the story above, A and B run as transactions 7 and 8: the
 //! horizon stays at 7 until A has ended, and then A's event is read before B's.
 //!
 //! The price: a transaction that writes anywhere in the server and does not end holds the horizon back, and with it every
@@ -54,7 +54,7 @@ const SETTLED_AND_LAST: &str = concat!(
     "), coalesce(max(position), 0) FROM events"
 );
 
-/// A login that may not see others' sessions is told of its own alone; prepared transactions are for all to see.
+/// A login that may not see others' sessions sees only its own; prepared transactions are visible to all.
 const HELD_BACK: &str = concat!(
     "SELECT (SELECT count(*) FROM events WHERE position >= ",
     horizon!(),

@@ -24,8 +24,8 @@ macro_rules! before {
     };
 }
 
-/// Whether the event before `(kind, id, seq)` is there. One that a finished stream may end with is held on to meanwhile,
-/// for whoever archives waits for that. Looked at only `unless` something holds.
+/// Whether the event before `(kind, id, seq)` exists. If a finished stream may end with that event, it is locked,
+/// because archiving waits for that lock. Checked only `unless` a condition is true.
 macro_rules! is_next {
     ($kind:literal, $id:literal, $seq:literal, unless $holds:literal) => {
         concat!(

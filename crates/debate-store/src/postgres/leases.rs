@@ -32,7 +32,7 @@ const FINISH: &str = "DELETE FROM leases WHERE stream_kind = $1 AND stream_id = 
 const HAND_BACK: &str =
     "UPDATE leases SET until = clock_timestamp() WHERE stream_kind = $1 AND stream_id = $2 AND fence = $3";
 
-/// Without a holder nobody has it, and it is adopted once its time is over.
+/// A lease with an empty holder has no holder; it can be adopted once it expires.
 const LEAVE: &str = "UPDATE leases SET holder = '', until = clock_timestamp() + $4 \
      WHERE stream_kind = $1 AND stream_id = $2 AND fence = $3";
 

@@ -245,7 +245,7 @@ async fn ensure_suitable(connection: &mut PgConnection) -> Result<(), Failure> {
     if encoding == "UTF8" { Ok(()) } else { Err(Failure::Encoding(encoding)) }
 }
 
-/// Returns whether there is nothing to migrate, so that whoever may only write need not be able to migrate.
+/// Returns whether the schema is up to date, so that a login that may only write needs no right to migrate.
 async fn is_up_to_date(connection: &mut PgConnection) -> Result<bool, Failure> {
     let Some(found) = applied(connection).await? else {
         let is_foreign: bool =

@@ -4,8 +4,8 @@
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{ConnectOptions as _, Connection as _, Row as _, raw_sql};
 
-/// Returns whether two open connections have the same process of the server, which only a pooler can bring about: it
-/// gives the process that was used last to whoever asks next.
+/// Returns whether two open connections share one server process. Only a pooler does that: it gives the process that
+/// was used last to the next client.
 ///
 /// Asks without prepared statements, which such a pooler may not know.
 ///

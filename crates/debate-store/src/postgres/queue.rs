@@ -1,6 +1,6 @@
-//! Who writes when. An append that finds nobody writing is written at once, by its caller; what arrives meanwhile waits
-//! and is written together. So nobody waits for a timer: the sync under way is what fills the next group. Only where more
-//! waits than makes a good group do several write side by side, never two of them to one stream.
+//! Schedules writers. If no write is in progress, the caller writes its append at once; appends that arrive meanwhile
+//! wait and are written together. So no append waits for a timer: the next group fills during the sync in progress.
+//! Several writers run in parallel only if more waits than makes a good group, and never two of them for one stream.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,7 +25,7 @@ pub(super) struct Queue {
     announcer: Arc<Announcer>,
     runtime: Handle,
     waiting: Mutex<Waiting>,
-    /// Whether nobody writes and nobody waits.
+    /// Whether no append is being written and none waits.
     is_idle: watch::Sender<bool>,
 }
 
@@ -48,7 +48,7 @@ enum Entered {
     Soon(oneshot::Receiver<Answer>),
 }
 
-/// The right to write one stream. Whoever drops it hands it to those who wait.
+/// The right to write one stream. Dropping it hands it to the appends that wait.
 struct Turn {
     queue: Arc<Queue>,
     stream: StreamId,
@@ -149,7 +149,7 @@ impl Waiting {
     fn gather(&mut self) -> Option<Vec<AppendJob>> {
         let mut group = Group::default();
         let (mut events, mut kept) = (0, VecDeque::new());
-        // Whoever waits behind another append to its stream must stay behind it.
+        // An append that waits behind another append to its stream must stay behind it.
         let mut passed_over = HashSet::new();
         while let Some(job) = self.jobs.pop_front() {
             let append = &job.append;
@@ -173,7 +173,7 @@ impl Waiting {
     }
 }
 
-/// Writes group after group until nobody waits.
+/// Writes group after group until no append waits.
 async fn drain(queue: Arc<Queue>, mut group: Vec<AppendJob>) {
     loop {
         let (appends, replies): (Vec<_>, Vec<_>) =
@@ -181,10 +181,10 @@ async fn drain(queue: Arc<Queue>, mut group: Vec<AppendJob>) {
         let streams: Vec<StreamId> = appends.iter().map(|it| it.stream).collect();
         let answers = queue.write(appends).await;
         for (reply, answer) in replies.into_iter().zip(answers) {
-            // Nobody may be waiting any more.
+            // The caller may have stopped waiting.
             let _ = reply.send(answer);
         }
-        // Whoever goes on at once is written with those who already wait; nobody waits where nobody does.
+        // Lets callers that append again at once join the group that already waits; it delays no other append.
         tokio::task::yield_now().await;
         match queue.go_on(streams) {
             Some(next) => group = next,

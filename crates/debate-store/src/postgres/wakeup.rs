@@ -1,9 +1,10 @@
 //! Tells other processes of what was appended, and those who wait here of what others appended.
 //!
-//! Notifications carry stream and sequence number alone. They are sent after the commit, on a connection of their own: in
-//! the append's transaction they would make all commits of the server wait for one lock. Whatever is committed while one
-//! is under way goes out together. What could not be sent is sent again. They may still be lost; a poll finds what they did
-//! not tell, one small query per interval while somebody waits, and none while nobody does.
+//! Notifications carry stream and sequence number alone. They are sent after the commit, on a connection of their own:
+//! in the append's transaction they would make all commits of the server wait for one lock. Whatever is committed
+//! while one is under way goes out together. What could not be sent is sent again. They may still be lost; a poll
+//! finds the events that they did not report, with one small query per interval while a caller waits, and none
+//! otherwise.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -97,10 +98,10 @@ impl Announcer {
         std::mem::take(&mut *self.unsent.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Takes back what could not be told, so that it is told with what comes next.
-    fn put_back(&self, untold: HashMap<StreamId, Seq>) {
+    /// Takes back what could not be sent, so that it is sent with the next notification.
+    fn put_back(&self, failed: HashMap<StreamId, Seq>) {
         let mut unsent = self.unsent.lock().unwrap_or_else(PoisonError::into_inner);
-        for (stream, seq) in untold {
+        for (stream, seq) in failed {
             let latest = unsent.entry(stream).or_insert(seq);
             *latest = seq.max(*latest);
         }
@@ -149,7 +150,7 @@ async fn tell(announcer: Arc<Announcer>, to_connect: PgConnectOptions, time: Dur
         let unsent = announcer.take_unsent();
         let named: Vec<String> = unsent.iter().map(|(stream, seq)| format!("{stream}/{seq}")).collect();
         for streams in named.chunks(STREAMS_PER_NOTICE) {
-            let told = async {
+            let sent = async {
                 let mut open = match connection.take() {
                     Some(open) => open,
                     None => to_connect.connect().await?,
@@ -157,7 +158,7 @@ async fn tell(announcer: Arc<Announcer>, to_connect: PgConnectOptions, time: Dur
                 sqlx::query(NOTIFY).bind(CHANNEL).bind(streams.join(" ")).execute(&mut open).await?;
                 Ok(open)
             };
-            match answer(time, told).await {
+            match answer(time, sent).await {
                 Ok(open) => connection = Some(open),
                 Err(error) => {
                     tracing::debug!(%error, "cannot notify other processes yet; they poll");
@@ -194,7 +195,7 @@ async fn hear(announcer: &Announcer, pool: &PgPool) -> Result<std::convert::Infa
     let mut listener = PgListener::connect_with(pool).await?;
     listener.listen(CHANNEL).await?;
     loop {
-        // What was added before now may never be told.
+        // There may be no notification of what was added before now.
         announcer.is_deaf.store(true, Ordering::Release);
         announcer.stir();
         while let Some(notice) = listener.try_recv().await? {

@@ -115,7 +115,7 @@ fn spare() -> MutexGuard<'static, HashMap<Inode, Vec<File>>> {
     SPARE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns whether a file has no name any more, so that nobody else can open it.
+/// Returns whether a file has no name any more, so that no other process can open it.
 fn is_removed(file: &File) -> bool {
     file.metadata().is_ok_and(|about| about.nlink() == 0)
 }

@@ -58,7 +58,7 @@ impl FileLeases {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a stream that nobody has.
+    /// Takes a stream that has no holder.
     fn take(
         &self,
         state: &mut State,

@@ -146,7 +146,7 @@ pub(super) async fn open_read_only(location: &str) -> Option<(PathBuf, SqlitePoo
     let journal = PathBuf::from(format!("{}-wal", path.display()));
     let has_journal = journal.metadata().is_ok_and(|journal| journal.len() > 0);
     let lock = FileLock::open(&path).ok()?;
-    // With the journal, as other readers do; where its index cannot be made and it is empty, as a file that nobody changes.
+    // With the journal, as other readers do; if its index cannot be made and it is empty, as a file that never changes.
     for is_immutable in [false, true].into_iter().filter(|is_immutable| !(is_immutable & has_journal)) {
         let options = SqliteConnectOptions::new()
             .filename(&path)
@@ -167,8 +167,8 @@ pub(super) async fn open_read_only(location: &str) -> Option<(PathBuf, SqlitePoo
     None
 }
 
-/// Makes a new file that its owner alone may read, also where a link leads to it: debates are nobody else's. SQLite makes
-/// the files beside it alike.
+/// Creates a file that only its owner may read, also behind a link: debates are private. SQLite gives the files next to
+/// it the same permissions.
 fn make_private(path: &Path) -> io::Result<()> {
     // One that is there is not opened: closing it would let go of locks that this process has on it.
     if path.exists() {
@@ -245,8 +245,8 @@ async fn ensure_ours(writer: &mut SqliteConnection) -> Result<(), Failure> {
     }
 }
 
-/// Switches to the write-ahead log, which a file keeps once it has it. SQLite waits for nobody here, so this does:
-/// another process may be doing the same to a new file.
+/// Switches to the write-ahead log; the file stays in that mode. SQLite does not wait for locks here, so this function
+/// does: another process may be switching the same new file.
 async fn switch_to_wal(writer: &mut SqliteConnection, timeout: Duration) -> Result<(), Failure> {
     let started = Instant::now();
     loop {

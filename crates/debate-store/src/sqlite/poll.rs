@@ -1,5 +1,5 @@
-//! Finds the events of other processes for those who wait: one small query per interval for all of them, and none
-//! while nobody waits.
+//! Finds the events of other processes for callers that wait: one small query per interval for all of them, and none
+//! while no caller waits.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::wake::Wakes;
 /// Events looked at per query.
 const PAGE: u32 = 1_000;
 
-/// Up to where those who wait were told everything.
+/// The position up to which all callers that wait were notified.
 #[derive(Debug)]
 pub(super) struct Cursor(AtomicU64);
 
@@ -28,7 +28,7 @@ impl Cursor {
         Arc::new(Self(AtomicU64::new(last.0)))
     }
 
-    /// Moves over events that this process wrote and told of itself, unless others' events stand before them.
+    /// Moves past events that this process wrote and announced itself, unless events of other processes precede them.
     pub(super) fn skip_own(&self, first: Position, last: Position) {
         let before = first.0.saturating_sub(1);
         // A failure means that others wrote as well; the next poll then reads both.

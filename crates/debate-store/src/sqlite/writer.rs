@@ -26,7 +26,7 @@ use crate::wake::Wakes;
 const JOBS_MAX: usize = 1_024;
 
 /// How far apart groups begin at least while several streams are being written, as with PostgreSQL's `commit_delay` and
-/// `commit_siblings`: larger groups write the pages that they share once. Whoever writes alone waits for nothing.
+/// `commit_siblings`: larger groups write the pages that they share once. A single writer never waits.
 const PACE: Duration = Duration::from_millis(1);
 
 /// For how long a commit shows that the file can be written.
@@ -139,8 +139,8 @@ impl Writer {
         }
     }
 
-    /// Takes what is queued behind an append and can be committed with it, for as long as more keeps coming and until the
-    /// next group may begin: whoever is about to append does so first, and nobody waits where nobody is.
+    /// Takes what is queued behind an append and can be committed with it, while more keeps coming and until the next
+    /// group may begin. Callers that are about to append join the group; a single caller does not wait.
     async fn gather(&mut self, first: AppendJob) -> Group {
         let mut group = Group::default();
         group.push(first);
@@ -192,7 +192,7 @@ impl Writer {
         let answers = self.committer.commit(&appends).await;
         self.tell(answers.written.as_ref());
         for (reply, answer) in replies.into_iter().zip(answers.each) {
-            // Nobody may be waiting any more.
+            // The caller may have stopped waiting.
             let _ = reply.send(answer);
         }
     }
@@ -239,7 +239,7 @@ impl Writer {
         match empty_journal(self.committer.connection()).await {
             Ok(true) => {}
             Ok(false) => {
-                tracing::debug!(%stream, "archived; the journal keeps a copy until nobody reads the file");
+                tracing::debug!(%stream, "archived; the journal keeps a copy until no reader is left");
             }
             Err(error) => tracing::warn!(%stream, %error, "archived; the journal keeps a copy"),
         }
@@ -274,7 +274,7 @@ async fn redact(connection: &mut SqliteConnection, stream: StreamId, seq: Seq) -
     .execute(&mut *connection)
     .await?;
     if !empty_journal(connection).await? {
-        tracing::warn!(%stream, %seq, "redacted, but the journal keeps a copy until nobody reads the file");
+        tracing::warn!(%stream, %seq, "redacted, but the journal keeps a copy until no reader is left");
     }
     Ok(updated.rows_affected() > 0)
 }

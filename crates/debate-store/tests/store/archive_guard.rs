@@ -1,4 +1,4 @@
-//! What the databases themselves refuse around archived streams, whoever asks.
+//! What the databases themselves refuse to do with archived streams, for every client.
 
 use debate_core::envelope::{Envelope, StreamKind};
 use debate_core::id::{Seq, Timestamp};
@@ -180,8 +180,8 @@ async fn a_file_takes_events_only_with_a_record_of_where_they_went() {
         let done = sqlx::raw_sql(AssertSqlSafe(transaction.as_str())).execute(&mut connection).await;
         assert!(done.is_err(), "{statement}");
         if statement == in_place_of_the_record {
-            let told = done.unwrap_err().to_string();
-            assert!(told.contains("archived: the stream is"), "{told}");
+            let error = done.unwrap_err().to_string();
+            assert!(error.contains("archived: the stream is"), "{error}");
         }
         let _ = sqlx::raw_sql("ROLLBACK").execute(&mut connection).await;
     }
@@ -207,8 +207,8 @@ async fn a_record_goes_from_a_file_only_when_its_very_last_event_is_back() {
     for (statement, why) in partly.into_iter().chain([one_less]) {
         let transaction = format!("BEGIN IMMEDIATE; {statement}; COMMIT");
         let done = sqlx::raw_sql(AssertSqlSafe(transaction.as_str())).execute(&mut connection).await;
-        let told = done.unwrap_err().to_string();
-        assert!(told.contains(why), "{statement}: {told}");
+        let error = done.unwrap_err().to_string();
+        assert!(error.contains(why), "{statement}: {error}");
         sqlx::raw_sql("ROLLBACK").execute(&mut connection).await.unwrap();
     }
     store.restore(gone[0].stream, gone.clone()).await.unwrap();
@@ -295,13 +295,13 @@ mod postgres {
              SELECT stream_kind, stream_id, seq, hash, 'two', 0 FROM public.events WHERE stream_id = {} AND seq = 3",
             id(2)
         );
-        let told = server.sql("postgres", &ended).unwrap_err().to_string();
-        assert!(told.contains("the stream is not finished"), "{told}");
+        let error = server.sql("postgres", &ended).unwrap_err().to_string();
+        assert!(error.contains("the stream is not finished"), "{error}");
         assert_eq!(read_stream(&keeper, StreamWriter::new(2).stream).await.len(), 3);
         let forged = "SET ROLE keeper; CREATE TEMP TABLE events AS SELECT stream_kind, stream_id, seq, hash FROM archived; \
              UPDATE archived SET restoring = true; DELETE FROM archived";
-        let told = server.sql("postgres", forged).unwrap_err().to_string();
-        assert!(told.contains("the events are not back"), "{told}");
+        let error = server.sql("postgres", forged).unwrap_err().to_string();
+        assert!(error.contains("the events are not back"), "{error}");
         keeper.restore(kept[0].stream, kept.clone()).await.unwrap();
         keeper.restore(gone[0].stream, gone.clone()).await.unwrap();
         assert_eq!(read_stream(&writer, gone[0].stream).await, gone);
@@ -318,8 +318,8 @@ mod postgres {
         let partly = partly_back(id, place).map(|statement| (statement, "the events are not back"));
         let one_less = (back_but_for_one(id, place), "the log is append only");
         for (statement, why) in partly.into_iter().chain([one_less]) {
-            let told = server.sql("postgres", &statement).unwrap_err().to_string();
-            assert!(told.contains(why), "{statement}: {told}");
+            let error = server.sql("postgres", &statement).unwrap_err().to_string();
+            assert!(error.contains(why), "{statement}: {error}");
         }
         store.restore(gone[0].stream, gone.clone()).await.unwrap();
         assert_eq!(read_stream(&store, gone[0].stream).await, gone);

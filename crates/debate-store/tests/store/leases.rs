@@ -49,7 +49,7 @@ async fn of_many_that_want_a_stream_at_once_one_gets_it(leases: Arc<dyn Leases>)
     assert_eq!(got, 1);
 }
 
-async fn a_lease_that_ran_out_is_anybodys_and_its_former_holder_is_told(leases: Arc<dyn Leases>) {
+async fn expired_lease_can_be_adopted_and_its_holder_loses_it(leases: Arc<dyn Leases>) {
     let lost = leases.acquire(stream(1), "a", NONE).await.unwrap().unwrap();
     let kept = leases.acquire(stream(2), "a", LONG).await.unwrap().unwrap();
     let adopted = leases.adopt("b", LONG, 10).await.unwrap();
@@ -71,7 +71,7 @@ async fn what_was_handed_back_is_adopted_at_once_and_what_was_finished_never(lea
     assert_eq!(leases.adopt("c", LONG, 10).await.unwrap(), []);
 }
 
-async fn k23_what_its_holder_cannot_do_is_had_by_nobody_and_can_be_taken(leases: Arc<dyn Leases>) {
+async fn k23_stream_that_its_holder_left_has_no_holder_until_acquired(leases: Arc<dyn Leases>) {
     let left = leases.acquire(stream(1), "a", LONG).await.unwrap().unwrap();
     leases.release(left, Release::Left).await.unwrap();
     assert_eq!(leases.held(&[stream(1)]).await.unwrap(), []);
@@ -80,7 +80,7 @@ async fn k23_what_its_holder_cannot_do_is_had_by_nobody_and_can_be_taken(leases:
     assert!(leases.acquire(stream(1), "b", LONG).await.unwrap().is_some());
 }
 
-async fn nobody_adopts_more_than_it_asked_for(leases: Arc<dyn Leases>) {
+async fn adopt_returns_at_most_the_requested_number(leases: Arc<dyn Leases>) {
     for number in 1..=5 {
         let lease = leases.acquire(stream(number), "a", LONG).await.unwrap().unwrap();
         leases.release(lease, Release::HandedBack).await.unwrap();
@@ -128,8 +128,8 @@ on_every_keeper!(
     one_replica_has_a_stream_at_a_time,
     of_many_that_want_a_stream_at_once_one_gets_it,
     held_streams_are_those_with_a_lease_that_has_not_run_out,
-    a_lease_that_ran_out_is_anybodys_and_its_former_holder_is_told,
+    expired_lease_can_be_adopted_and_its_holder_loses_it,
     what_was_handed_back_is_adopted_at_once_and_what_was_finished_never,
-    k23_what_its_holder_cannot_do_is_had_by_nobody_and_can_be_taken,
-    nobody_adopts_more_than_it_asked_for,
+    k23_stream_that_its_holder_left_has_no_holder_until_acquired,
+    adopt_returns_at_most_the_requested_number,
 );

@@ -42,7 +42,7 @@ async fn a_full_disk_is_an_error_that_passes() {
     assert!(matches!(refused, AppendError::Backend { .. }), "{refused:?}");
     assert!(writer.head > Seq(100));
     assert_eq!(verify(&*store, writer.stream).await, Ok(writer.head), "it can be read");
-    // Room is made, nobody restarts anything.
+    // Space is freed, and no process is restarted.
     sql("ALTER TABLE events SET TABLESPACE pg_default");
     store.append(writer.append(1)).await.unwrap();
     check(&store, &[writer]).await;
@@ -79,7 +79,7 @@ async fn a_full_disk_of_the_log_written_ahead_stops_the_server_and_loses_nothing
         assert!(writer.head < Seq(1_000), "the disk is not small");
     }
     disk.grow(400).unwrap();
-    // Whoever keeps the server starts it again; nobody restarts anything else.
+    // The operator of the database server restarts it; no other process is restarted.
     server.kill().unwrap();
     server.start_again().unwrap();
     append_in_the_end(&store, writer.append(1)).await;

@@ -33,7 +33,7 @@ async fn a_slow_way_to_the_server_loses_nothing_acknowledged_and_no_lease() {
     }
     while leased.elapsed() < TTL + DELAY {
         assert_eq!(far.renew(&[lease], TTL).await.unwrap(), [lease], "it is renewed in time");
-        assert_eq!(near.adopt("near", TTL, 8).await.unwrap(), [], "nobody else takes it");
+        assert_eq!(near.adopt("near", TTL, 8).await.unwrap(), [], "no other replica takes it");
     }
     check(&near, &tasks.join_all().await).await;
 }

@@ -83,7 +83,7 @@ struct Taken {
     up_to: Position,
 }
 
-/// Reads until told that all is written, is stopped at odd moments, and goes on from what it had saved.
+/// Reads until `is_over` says that all is written. It is stopped at odd moments and continues from what it saved.
 async fn read_with_kills(url: String, taken: Arc<Mutex<Taken>>, is_over: Arc<AtomicBool>, mut odd: u64) {
     loop {
         let was_over = is_over.load(Ordering::Acquire);
@@ -116,7 +116,7 @@ async fn is_everything_read(store: &PostgresStore, taken: &Mutex<Taken>) -> bool
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn readers_killed_and_resumed_beside_many_writers_lose_nothing() {
+async fn readers_killed_and_resumed_under_many_writers_lose_nothing() {
     const WRITERS: u128 = 8;
     const EVENTS_MIN: usize = 2_000;
     const EVENTS_MAX: usize = 40_000;

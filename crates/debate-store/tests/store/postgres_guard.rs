@@ -1,4 +1,4 @@
-//! What the database itself refuses, whoever asks, and what opening refuses.
+//! What the database itself refuses for every client, and what opening refuses.
 
 use debate_core::chain::ChainBreak;
 use debate_core::id::Seq;
@@ -16,7 +16,7 @@ async fn filled() -> (Server, PostgresStore, StreamWriter) {
     let mut writer = StreamWriter::new(1);
     let envelopes = vec![
         writer.event("opened", "{}"),
-        writer.told("told", "{}", "{\"text\":\"secret\"}"),
+        writer.event_with_prose("said", "{}", "{\"text\":\"secret\"}"),
         writer.event("noted", "{}"),
     ];
     let body_hash = envelopes[0].hash;
@@ -126,7 +126,7 @@ async fn k15_what_is_added_by_hand_before_the_first_place_is_named_by_whatever_r
         let all = store.read_all(Position::START, 10).await.map(|page| format!("{page:?}"));
         assert!(corrupt(all).contains(&format!("an event stands at {number}, before")));
 
-        // Nothing but that in a stream: whoever would sign its head finds none.
+        // A stream with only that event has no head to sign.
         let other = "00000000-0000-0000-0000-000000000002";
         server
             .sql("postgres", &insert(number).replace("00000000-0000-0000-0000-000000000001", other))
@@ -172,8 +172,8 @@ async fn a_writer_needs_no_more_rights_than_it_uses() {
              CREATE TRIGGER own {time} INSERT ON mine FOR EACH ROW EXECUTE FUNCTION {function}(); \
              INSERT INTO mine (stream_kind, stream_id) SELECT stream_kind, stream_id FROM events"
         );
-        let told = server.sql("postgres", &own).unwrap_err().to_string();
-        assert!(told.contains(&format!("permission denied for function {function}")), "{told}");
+        let error = server.sql("postgres", &own).unwrap_err().to_string();
+        assert!(error.contains(&format!("permission denied for function {function}")), "{error}");
     }
     let with_rights_of_others =
         "SELECT proname FROM pg_proc WHERE prosecdef AND has_function_privilege('app', oid, 'EXECUTE')";
@@ -202,13 +202,13 @@ async fn opening_says_what_is_wrong_and_never_the_password() {
         let options =
             PostgresOptions { retry_time: std::time::Duration::from_secs(5), ..PostgresOptions::default() };
         let error = PostgresStore::open(&url, options).await.err().unwrap();
-        let mut told = format!("{error} {error:?}");
+        let mut shown = format!("{error} {error:?}");
         let mut source = std::error::Error::source(&error);
         while let Some(cause) = source {
-            told.push_str(&cause.to_string());
+            shown.push_str(&cause.to_string());
             source = cause.source();
         }
-        assert!(!told.contains("s3cret") && !told.contains("4711"), "{told}");
+        assert!(!shown.contains("s3cret") && !shown.contains("4711"), "{shown}");
         error
     };
     let with = |user: &str, database: &str| server.url_for(&format!("{user}:s3cret"), database);
@@ -238,7 +238,7 @@ async fn opening_says_what_is_wrong_and_never_the_password() {
             "{nothing}"
         );
     }
-    assert!(matches!(open(with("nobody", "postgres")).await, ConnectError::LoginRefused { .. }));
+    assert!(matches!(open(with("missing", "postgres")).await, ConnectError::LoginRefused { .. }));
 
     server.sql("postgres", "CREATE ROLE guest LOGIN").unwrap();
     server.create_database("empty").unwrap();

@@ -34,7 +34,7 @@ async fn an_append_waits_for_another_program_and_is_stored_when_it_is_done() {
     sqlx::query("BEGIN IMMEDIATE").execute(&mut other).await.unwrap();
     let next = writer.append(2);
     let (appended, ()) = tokio::join!(store.append(next), async {
-        assert_eq!(verify(&store, writer.stream).await, Ok(Seq(1)), "readers wait for nobody");
+        assert_eq!(verify(&store, writer.stream).await, Ok(Seq(1)), "readers never wait for a writer");
         sqlx::query("COMMIT").execute(&mut other).await.unwrap();
     });
     appended.unwrap();

@@ -1,4 +1,4 @@
-//! What a file keeps: over restarts, crashes and beside other processes.
+//! What a file keeps over restarts and crashes and with other processes using it.
 
 use std::fs;
 use std::path::Path;
@@ -137,7 +137,7 @@ async fn two_stores_on_one_file_find_each_others_conflicts() {
     let refused = here.append(loser.clone()).await;
     assert!(matches!(refused, Err(AppendError::Conflict { expected: Seq(2), actual: Seq(3), .. })));
     assert_eq!(here.append(winner).await.unwrap(), position);
-    // Beside a stream that did not move, in one group.
+    // In one group with an append to a stream that did not change.
     let mut other = StreamWriter::new(2);
     here.append(other.append(1)).await.unwrap();
     there.append(writer.append(1)).await.unwrap();
@@ -226,8 +226,8 @@ async fn k15_redacted_prose_is_gone_from_the_disk() {
     let mut writer = StreamWriter::new(1);
     let secret = "the-secret-word ".repeat(2_000);
     let envelopes = vec![
-        writer.told("told", "{}", &secret[..100]),
-        writer.told("told", "{}", &secret),
+        writer.event_with_prose("said", "{}", &secret[..100]),
+        writer.event_with_prose("said", "{}", &secret),
         writer.event("noted", "{}"),
     ];
     store.append(Append::new(writer.stream, Seq::START, envelopes)).await.unwrap();
@@ -245,11 +245,11 @@ async fn k15_redacted_prose_is_gone_from_the_disk() {
 }
 
 #[tokio::test]
-async fn whoever_writes_alone_waits_for_no_timer_and_groups_of_several_begin_a_millisecond_apart() {
+async fn single_writer_never_waits_and_groups_begin_1_ms_apart() {
     let folder = TempDir::new().unwrap();
     let store = open(&folder).await;
     let mut writers = [StreamWriter::new(1), StreamWriter::new(2)];
-    // From here on the clock stands still but for who sleeps.
+    // From here on the clock advances only while tasks sleep.
     tokio::time::pause();
     let began = tokio::time::Instant::now();
     for _ in 0..10 {

@@ -17,7 +17,7 @@ use crate::stream_writer::{StreamWriter, verify};
 /// Set to its file for the copy of this program that is to be killed.
 const VICTIM: &str = "DEBATE_STORE_VICTIM";
 
-/// This test's name, as the copy is told it.
+/// This test's name, as it is passed to the copy.
 const NAME: &str = "sqlite_killed::what_a_killed_process_acknowledged_is_stored_once";
 
 /// Streams that it appends to at once, so that groups are committed too.
@@ -43,8 +43,8 @@ async fn append_until_killed(path: &Path) {
             loop {
                 let events = 1 + usize::try_from(writer.head.0 % 3).unwrap();
                 store.append(writer.append(events)).await.unwrap();
-                let told = format!("\nstored {id} {}\n", writer.head);
-                std::io::stdout().write_all(told.as_bytes()).unwrap();
+                let line = format!("\nstored {id} {}\n", writer.head);
+                std::io::stdout().write_all(line.as_bytes()).unwrap();
             }
         });
     }
@@ -56,10 +56,10 @@ fn kill_after(path: &Path, acknowledgements: u64) -> BTreeMap<u128, u64> {
     let mut victim = Command::new(std::env::current_exe().unwrap());
     victim.args(["--exact", "--nocapture", NAME]).env(VICTIM, path);
     let mut victim = victim.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
-    let told = BufReader::new(victim.stdout.take().unwrap());
+    let output = BufReader::new(victim.stdout.take().unwrap());
     let (mut last, mut count) = (BTreeMap::new(), 0);
-    for line in told.lines() {
-        // The kill may cut a line short; what was not said whole was not said.
+    for line in output.lines() {
+        // The kill may cut a line short; an incomplete line does not count.
         let line = line.unwrap_or_default();
         let mut words = line.split(' ');
         if let (Some("stored"), Some(id), Some(seq)) = (words.next(), words.next(), words.next()) {
@@ -91,8 +91,8 @@ async fn what_a_killed_process_acknowledged_is_stored_once() {
         for id in 0..STREAMS {
             let mut writer = StreamWriter::new(id);
             let Seq(head) = verify(&store, writer.stream).await.unwrap();
-            let told = acknowledged.get(&id).copied().unwrap_or_default();
-            assert!(head >= told, "kill {kill}: stream {id} was said to be at {told} and is at {head}");
+            let reported = acknowledged.get(&id).copied().unwrap_or_default();
+            assert!(head >= reported, "kill {kill}: stream {id} was reported at {reported} and is at {head}");
             // Read back, they are the very events that were written.
             let written = writer.events(usize::try_from(head).unwrap());
             assert!(store.read(writer.stream, Seq::START, u32::MAX).await.unwrap() == written, "kill {kill}");

@@ -32,7 +32,7 @@ async fn create(path: &Path) {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_new_file_and_those_beside_it_are_for_their_owner_alone_and_an_old_one_stays_as_it_was() {
+async fn new_files_are_private_and_old_ones_keep_their_mode() {
     use std::os::unix::fs::PermissionsExt as _;
 
     let folder = TempDir::new().unwrap();
@@ -46,7 +46,7 @@ async fn a_new_file_and_those_beside_it_are_for_their_owner_alone_and_an_old_one
     store.close().await.unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
     open(&path).await.unwrap().close().await.unwrap();
-    assert_eq!(mode("debates.sqlite"), 0o640, "whom its owner lets read it is the owner's affair");
+    assert_eq!(mode("debates.sqlite"), 0o640, "the owner decides who may read the file");
 }
 
 #[cfg(unix)]

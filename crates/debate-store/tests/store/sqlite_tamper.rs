@@ -27,8 +27,8 @@ async fn kept() -> Kept {
     let mut writer = StreamWriter::new(1);
     let events = vec![
         writer.event("opened", "{\"n\":1}"),
-        writer.told("told", "{\"n\":2}", "{\"text\":\"two\"}"),
-        writer.told("told", "{\"n\":3}", "{\"text\":\"three\"}"),
+        writer.event_with_prose("said", "{\"n\":2}", "{\"text\":\"two\"}"),
+        writer.event_with_prose("said", "{\"n\":3}", "{\"text\":\"three\"}"),
         writer.event("noted", "{\"n\":4}"),
         writer.event("noted", "{\"n\":5}"),
     ];

@@ -1,5 +1,5 @@
-//! A file of which a part is gone: whoever opens or reads it is told, and never gets another log than the one that was
-//! written.
+//! A file that lost a part of its data: opening or reading it fails, and never returns a log other than the one that
+//! was written.
 
 use std::fs;
 use std::path::Path;
@@ -29,7 +29,8 @@ async fn written(path: &Path) -> (Vec<u8>, Vec<Vec<Envelope>>) {
         let mut writer = StreamWriter::new(id);
         let text = "x".repeat(900);
         let long = format!("{{\"text\":\"{}\"}}", "y".repeat(3 * PAGE));
-        let mut events: Vec<Envelope> = (1..EVENTS).map(|_| writer.told("told", "{}", &text)).collect();
+        let mut events: Vec<Envelope> =
+            (1..EVENTS).map(|_| writer.event_with_prose("said", "{}", &text)).collect();
         events.push(writer.event("noted", &long));
         store.append(Append::new(writer.stream, Seq::START, events.clone())).await.unwrap();
         streams.push(events);
@@ -38,9 +39,9 @@ async fn written(path: &Path) -> (Vec<u8>, Vec<Vec<Envelope>>) {
     (fs::read(path).unwrap(), streams)
 }
 
-/// How somebody comes to know of the damage.
+/// Where the damage is detected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Told {
+enum Detected {
     /// It does not open.
     Opening,
     /// It cannot be read.
@@ -51,8 +52,8 @@ enum Told {
     Never,
 }
 
-/// Opens what is left of a file and reads all streams; panics where one is not what was written and nothing says so.
-async fn told(left: &[u8], streams: &[Vec<Envelope>]) -> Told {
+/// Opens what is left of a file and reads all streams; panics if one differs from what was written without an error.
+async fn detected(left: &[u8], streams: &[Vec<Envelope>]) -> Detected {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("log.db");
     fs::write(&path, left).unwrap();
@@ -60,27 +61,27 @@ async fn told(left: &[u8], streams: &[Vec<Envelope>]) -> Told {
         Ok(store) => store,
         Err(error) => {
             assert!(error.to_string().contains("log.db"), "{error}");
-            return Told::Opening;
+            return Detected::Opening;
         }
     };
-    let mut told = Told::Never;
+    let mut detected = Detected::Never;
     for written in streams {
         let stream = written[0].stream;
         match store.read(stream, Seq::START, u32::MAX).await {
-            Err(_) => told = Told::Reading,
+            Err(_) => detected = Detected::Reading,
             Ok(read) if read == *written => {}
             Ok(read) => {
                 let found = verify(&store, stream).await;
                 assert!(found.is_err(), "{} of {} events, and it verifies", read.len(), written.len());
-                told = Told::Verifying;
+                detected = Detected::Verifying;
             }
         }
     }
-    told
+    detected
 }
 
 #[tokio::test]
-async fn a_page_of_zeros_anywhere_is_told_or_was_of_no_use() {
+async fn page_of_zeros_is_detected_or_was_unused() {
     let folder = TempDir::new().unwrap();
     let (whole, streams) = written(&folder.path().join("log.db")).await;
     let pages = whole.len() / PAGE;
@@ -88,26 +89,27 @@ async fn a_page_of_zeros_anywhere_is_told_or_was_of_no_use() {
     for page in 0..pages {
         let mut left = whole.clone();
         left[page * PAGE..(page + 1) * PAGE].fill(0);
-        let told = told(&left, &streams).await;
-        found += usize::from(told != Told::Never);
-        if !ways.contains(&told) {
-            ways.push(told);
+        let detected = detected(&left, &streams).await;
+        found += usize::from(detected != Detected::Never);
+        if !ways.contains(&detected) {
+            ways.push(detected);
         }
     }
     // Indices that reading a stream does not need, and pages that hold nothing, may go unnoticed.
     assert!(found * 2 > pages, "{found} of {pages} pages");
-    for way in [Told::Opening, Told::Reading, Told::Verifying] {
+    for way in [Detected::Opening, Detected::Reading, Detected::Verifying] {
         assert!(ways.contains(&way), "{way:?} is not among {ways:?}");
     }
 }
 
 #[tokio::test]
-async fn a_file_cut_short_is_told() {
+async fn truncated_file_is_detected() {
     let folder = TempDir::new().unwrap();
     let (whole, streams) = written(&folder.path().join("log.db")).await;
     // An empty file is a new one, and one of a single byte is empty to SQLite.
     for length in (2..whole.len() - PAGE).step_by(PAGE + PAGE / 3) {
-        assert_ne!(told(&whole[..length], &streams).await, Told::Never, "{length} of {} bytes", whole.len());
+        let detected = detected(&whole[..length], &streams).await;
+        assert_ne!(detected, Detected::Never, "{length} of {} bytes", whole.len());
     }
-    assert_eq!(told(&whole, &streams).await, Told::Never);
+    assert_eq!(detected(&whole, &streams).await, Detected::Never);
 }

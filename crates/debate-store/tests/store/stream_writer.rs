@@ -37,7 +37,7 @@ impl StreamWriter {
     }
 
     /// Writes the next event with prose.
-    pub(crate) fn told(&mut self, kind: &str, body: &str, text: &str) -> Envelope {
+    pub(crate) fn event_with_prose(&mut self, kind: &str, body: &str, text: &str) -> Envelope {
         let salt = [u8::try_from(self.head.0 % 251).unwrap(); 16];
         self.sealed(kind, body, Some(SaltedProse { salt, text: text.to_owned() }))
     }

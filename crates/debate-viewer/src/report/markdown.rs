@@ -101,7 +101,7 @@ fn decided(text: &mut String, decision: &Decision, is_over: bool) {
         line(text, &format!("- How sure: {}{}", plain(sure), plain(&means)));
     }
     if let Some(who) = dissenters {
-        let who = if who.is_empty() { "nobody".to_owned() } else { plain(&who.join(", ")) };
+        let who = if who.is_empty() { "no one".to_owned() } else { plain(&who.join(", ")) };
         line(text, &format!("- Who disagreed: {who}"));
     }
     if let Some(apart) = apart {

@@ -24,7 +24,7 @@ use tokio::sync::watch;
 use crate::door::Door;
 use crate::house::{HOSTILE, House, deliberation, investigation, poisoned, prediction, review, roundtable};
 
-/// Debates on the list besides those that are looked at.
+/// Debates on the list in addition to those that the test opens.
 const LISTED: usize = 300;
 /// Debates of which it is known what happened.
 const FORECASTS: usize = 40;
@@ -45,11 +45,11 @@ pub(crate) fn tools() -> Option<(PathBuf, PathBuf)> {
     }
 }
 
-/// Lets a script of `web/browser` look, and tells it what there is to see.
-pub(crate) async fn drive((chromium, web): (PathBuf, PathBuf), script: &str, mut told: Value) {
-    told["chromium"] = json!(chromium);
+/// Runs a script of `web/browser` with its setup as JSON.
+pub(crate) async fn drive((chromium, web): (PathBuf, PathBuf), script: &str, mut setup: Value) {
+    setup["chromium"] = json!(chromium);
     let mut driver = Command::new("node");
-    driver.arg(web.join("browser").join(script)).arg(told.to_string()).kill_on_drop(true);
+    driver.arg(web.join("browser").join(script)).arg(setup.to_string()).kill_on_drop(true);
     let status = driver.status().await.expect("node is there where its packages are");
     assert!(status.success(), "the browser saw something else; see above");
 }
@@ -203,7 +203,7 @@ pub(crate) async fn report(house: &House, debate: DebateId) -> Report {
     Report::new(page, house.engine.verify(debate).await.unwrap(), Env::real().now())
 }
 
-/// Begins a debate that nobody speaks in yet.
+/// Starts a debate in which no role speaks yet.
 async fn begin(house: &House) -> DebateId {
     house.hush();
     let mut request = prediction();
@@ -259,7 +259,7 @@ async fn a_real_browser_shows_what_the_server_says() {
     let door = Door::of(&house).await;
     let wire = Wire::to(door.address).await;
     let controls = served(controls(&house, &wire)).await;
-    let told = json!({
+    let setup = json!({
         "site": format!("http://{}", wire.address),
         "controls": format!("http://{controls}"),
         "debates": LISTED + FORECASTS + 3 + harmful.len() + calm.len(),
@@ -273,5 +273,5 @@ async fn a_real_browser_shows_what_the_server_says() {
         "hostile": harmful.iter().map(DebateId::to_string).collect::<Vec<_>>(),
         "calm": calm.iter().map(DebateId::to_string).collect::<Vec<_>>(),
     });
-    drive(tools, "drive.mjs", told).await;
+    drive(tools, "drive.mjs", setup).await;
 }

@@ -111,7 +111,7 @@ fn places(id: &str, own: &str) -> Vec<(String, bool)> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_tenants_debate_is_not_there_whoever_asks_for_whatever() {
+async fn another_tenants_debate_is_not_found_on_any_path() {
     for (ours, theirs) in [("ours", "theirs"), ("ours", ""), ("", "theirs")] {
         another_tenants_is_not_there(ours, theirs).await;
     }
@@ -130,16 +130,16 @@ async fn another_tenants_is_not_there(ours: &str, theirs: &str) {
     house.engine.control(ids[0].parse().unwrap(), resolve, "test").await.unwrap();
     let (own, foreign) = (ids[0].as_str(), ids[1].as_str());
     let token = door.token(ours, &[Scope::Admin]);
-    let nobody = "6f1c2a4e-0000-4000-8000-000000000000";
+    let missing = "6f1c2a4e-0000-4000-8000-000000000000";
     // What was looked at by its owner, and is kept folded, is no nearer to others.
     assert_eq!(
         door.ask(&format!("/data/debates/{foreign}"), Some(&door.token(theirs, &[Scope::Read]))).await.0,
         200
     );
-    for ((foreign_path, _), (unknown_path, _)) in places(foreign, own).into_iter().zip(places(nobody, own)) {
+    for ((foreign_path, _), (unknown_path, _)) in places(foreign, own).into_iter().zip(places(missing, own)) {
         let (status, body) = door.ask(&foreign_path, Some(&token)).await;
         let unknown = door.ask(&unknown_path, Some(&token)).await;
-        assert_eq!((status, body.replace(foreign, nobody)), (404, unknown.1), "{foreign_path}");
+        assert_eq!((status, body.replace(foreign, missing)), (404, unknown.1), "{foreign_path}");
     }
     for (tenant, resolved) in [(ours, 1), (theirs, 0)] {
         let (_, body) = door.ask("/data/calibration", Some(&door.token(tenant, &[Scope::Read]))).await;
@@ -158,7 +158,7 @@ async fn another_tenants_is_not_there(ours: &str, theirs: &str) {
 }
 
 #[tokio::test]
-async fn another_tenants_debate_and_one_of_nobody_are_looked_up_alike_for_the_page() {
+async fn foreign_and_missing_debates_cause_the_same_reads() {
     let store = Arc::new(MoodyStore::default());
     let house = House::with(Arc::clone(&store) as _);
     let mut ids = Vec::new();
@@ -175,16 +175,16 @@ async fn another_tenants_debate_and_one_of_nobody_are_looked_up_alike_for_the_pa
     let mut looked_up = Vec::new();
     for id in ["6f1c2a4e-0000-4000-8000-000000000000", foreign] {
         let debate: DebateId = id.parse().unwrap();
-        let mut told = Vec::new();
+        let mut reads = Vec::new();
         for (path, _) in places(id, own) {
             store.looked_up();
             let answer = asked(&data, &path, &[]).await;
             assert_eq!(answer.status, StatusCode::NOT_FOUND, "{path}");
             let its = |(stream, what)| (stream == debate.into(), what);
-            told.push(store.looked_up().into_iter().map(its).collect::<Vec<_>>());
+            reads.push(store.looked_up().into_iter().map(its).collect::<Vec<_>>());
         }
-        assert!(told.iter().all(|its| !its.is_empty()), "all of them are looked up: {told:?}");
-        looked_up.push(told);
+        assert!(reads.iter().all(|its| !its.is_empty()), "every path reads the store: {reads:?}");
+        looked_up.push(reads);
     }
     assert_eq!(looked_up[0], looked_up[1]);
 }

@@ -1,4 +1,4 @@
-//! What a reader is told of a log that does not hold together, on the page and in a report.
+//! How the page and reports show a log that is not intact.
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ use crate::browser::{drive, report, served, tools};
 use crate::door::Door;
 use crate::house::{House, prediction};
 
-/// Stores a debate that was under way with a conclusion added that does not follow, chained as whoever has the store can, and
-/// returns where that stands.
+/// Stores a running debate and appends a conclusion that does not follow from its log, with a valid hash, as
+/// anyone with access to the store can. Returns the conclusion's sequence number.
 async fn ended_falsely(house: &House) -> (DebateId, Seq) {
     let elsewhere = House::open();
     let debate = elsewhere.held(&prediction()).await;
@@ -37,11 +37,11 @@ async fn k15_a_report_of_a_log_with_an_event_that_somebody_added_names_it_in_eve
     let house = House::with(Arc::new(MemoryStore::new()));
     let (debate, added) = ended_falsely(&house).await;
     let report = report(&house, debate).await;
-    let told = format!("- Log: NOT INTACT at event {added}: ");
-    assert!(report.markdown().contains(&told), "{}", report.markdown());
+    let line = format!("- Log: NOT INTACT at event {added}: ");
+    assert!(report.markdown().contains(&line), "{}", report.markdown());
     let html = report.html();
     let (text, data) = html.split_once("<script type=\"application/json\" id=\"report\">").unwrap();
-    assert!(text.contains(&told), "without scripts, too: {text}");
+    assert!(text.contains(&line), "shown without scripts too: {text}");
     let data: Value = serde_json::from_str(data.split_once("</script>").unwrap().0).unwrap();
     let found = &data["verification"];
     assert_eq!((&found["ok"], &found["fault_seq"]), (&false.into(), &added.0.into()), "{found}");
@@ -61,7 +61,7 @@ async fn k15_a_real_browser_shows_the_event_that_somebody_added_to_a_log_on_the_
     let forging = Arc::clone(&house);
     let forge = post(async move || forging.forge(watched).await.to_string());
     let door = Door::open(&house).await;
-    let told = json!({
+    let setup = json!({
         "site": format!("http://{}", door.address),
         "controls": format!("http://{}", served(Router::new().route("/forge", forge)).await),
         "report": path,
@@ -69,5 +69,5 @@ async fn k15_a_real_browser_shows_the_event_that_somebody_added_to_a_log_on_the_
         "unfolded": { "id": unfolded.to_string(), "added": opened },
         "watched": { "id": watched.to_string() },
     });
-    drive(tools, "faults.mjs", told).await;
+    drive(tools, "faults.mjs", setup).await;
 }

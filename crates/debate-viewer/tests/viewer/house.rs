@@ -100,7 +100,7 @@ pub(crate) struct House {
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
-    /// Whether the server may let it go where nobody reads it.
+    /// Whether the server may drop the stream when the client does not read it.
     pub(crate) resumable: bool,
     pub(crate) body: Vec<u8>,
 }
@@ -212,7 +212,8 @@ impl House {
         debate
     }
 
-    /// Adds what cannot have happened to a debate's log, chained as whoever has the store can, and returns its place.
+    /// Appends an impossible event with a valid hash to a debate's log, as anyone with access to the store
+    /// can. Returns the sequence number of the event.
     pub(crate) async fn forge(&self, debate: DebateId) -> Seq {
         let log = self.engine.log(debate, None).await.unwrap();
         let head = log.last().unwrap();

@@ -81,7 +81,7 @@ async fn what_was_said_in_a_format_without_a_layout_of_its_own_stands_by_role_an
 fn turns(shown: &Value) -> Vec<String> {
     let said = shown["said"].as_array().unwrap().iter();
     said.map(|said| {
-        assert_eq!(said["role"].is_null(), said["words"].is_null(), "nobody said what has no words: {said}");
+        assert_eq!(said["role"].is_null(), said["words"].is_null(), "text without a role: {said}");
         let text = |name: &str| said[name].as_str().unwrap_or("-").to_owned();
         format!("{} {} {}", said["round"], text("role"), text("kind"))
     })
@@ -99,14 +99,14 @@ async fn t10_the_page_of_a_roundtable_shows_who_stands_where() {
         before.sort();
         assert_eq!(before, ["ada", "ben", "cy"].map(|agent| format!("{round} {agent} response_given")));
     }
-    let (decision, told) = (&shown["result"]["decision"], &shown["decision"]);
+    let (decision, summary) = (&shown["result"]["decision"], &shown["decision"]);
     assert_eq!(
-        (&told["decided"], &told["dissenters"]),
+        (&summary["decided"], &summary["dissenters"]),
         (&json!([decision["position"]]), &decision["dissenters"])
     );
-    assert_eq!(told["open"], decision["cautions"]);
+    assert_eq!(summary["open"], decision["cautions"]);
     let sure = format!("agreement {:.2}", decision["agreement_level"].as_f64().unwrap());
-    assert!(told["sure"].as_str().unwrap().contains(&sure), "{told}");
+    assert!(summary["sure"].as_str().unwrap().contains(&sure), "{summary}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -151,17 +151,17 @@ async fn i7_the_page_of_an_investigation_shows_hypotheses_challenges_and_the_ver
         assert!(said.contains(&turn.to_owned()), "{turn}: {said:?}");
     }
     assert!(said.iter().any(|turn| turn.ends_with("challenge_raised")), "{said:?}");
-    let (verdict, told) = (&shown["result"]["verdict"], &shown["decision"]);
-    assert_eq!(told["decided"], json!([verdict["statement"]]));
+    let (verdict, summary) = (&shown["result"]["verdict"], &shown["decision"]);
+    assert_eq!(summary["decided"], json!([verdict["statement"]]));
     let confirmed = if verdict["confirmed"] == true { "confirmed, " } else { "not confirmed, " };
-    assert!(told["sure"].as_str().unwrap().starts_with(confirmed), "{told}");
+    assert!(summary["sure"].as_str().unwrap().starts_with(confirmed), "{summary}");
     let open = shown["result"]["challenges"]
         .as_array()
         .unwrap()
         .iter()
         .filter(|challenge| challenge["state"] == "open");
     let missing = verdict["missing"].as_array().unwrap().len();
-    assert_eq!(told["open"].as_array().unwrap().len(), missing + open.count());
+    assert_eq!(summary["open"].as_array().unwrap().len(), missing + open.count());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -175,7 +175,7 @@ async fn who_was_cut_off_misses_no_event_and_the_stream_says_its_end() {
     };
     let whole = asked(&house.data, &path, &[]).await;
     assert_eq!(ids(whole.text()), (1..=head).collect::<Vec<_>>());
-    assert!(whole.resumable, "where nobody reads it, it is let go");
+    assert!(whole.resumable, "the server may drop the stream of a client that does not read");
     let rest = asked(&house.data, &path, &[("last-event-id", "20")]).await;
     assert_eq!(ids(rest.text()), (21..=head).collect::<Vec<_>>());
     assert!(rest.text().trim_end().ends_with("event: end\ndata: {}"), "{}", rest.text());
@@ -412,17 +412,17 @@ async fn the_prompt_of_every_request_is_rendered_again_and_agrees_with_the_log()
 #[tokio::test]
 async fn what_cannot_be_shown_is_refused_with_a_reason() {
     let house = House::open();
-    let nobody = "00000000-0000-4000-8000-000000000000";
+    let missing = "00000000-0000-4000-8000-000000000000";
     let debate = house.held(&prediction()).await;
     for (path, status) in [
-        (format!("/data/debates/{nobody}"), StatusCode::NOT_FOUND),
-        (format!("/data/debates/{nobody}/bundle"), StatusCode::NOT_FOUND),
-        (format!("/data/debates/{nobody}/follow"), StatusCode::NOT_FOUND),
+        (format!("/data/debates/{missing}"), StatusCode::NOT_FOUND),
+        (format!("/data/debates/{missing}/bundle"), StatusCode::NOT_FOUND),
+        (format!("/data/debates/{missing}/follow"), StatusCode::NOT_FOUND),
         (format!("/data/debates/{debate}?at=0"), StatusCode::NOT_FOUND),
         (format!("/data/debates/{debate}?at=9999"), StatusCode::NOT_FOUND),
         (format!("/data/debates/{debate}/follow?after=9999"), StatusCode::NOT_FOUND),
         (format!("/data/debates/{debate}?at=x"), StatusCode::BAD_REQUEST),
-        (format!("/data/debates/{nobody}/calls/3/prompt"), StatusCode::NOT_FOUND),
+        (format!("/data/debates/{missing}/calls/3/prompt"), StatusCode::NOT_FOUND),
         (format!("/data/debates/{debate}/calls/9999/prompt"), StatusCode::NOT_FOUND),
         (format!("/data/debates/{debate}/calls/1/prompt"), StatusCode::BAD_REQUEST),
         (format!("/data/debates/{debate}/calls/x/prompt"), StatusCode::BAD_REQUEST),

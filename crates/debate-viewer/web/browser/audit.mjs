@@ -1,4 +1,4 @@
-// What an auditor asks the page for, and what renews itself on pages that nobody touches.
+// What an auditor asks the page for, and what refreshes without user input.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 
 /** The prompt of a request is shown once it is asked for, with whether it is what was sent. */
-export async function prompts({ page, told, open, data, holds }) {
-  for (const id of [...told.calm.slice(0, 5), told.hostile[0]]) {
+export async function prompts({ page, setup, open, data, holds }) {
+  for (const id of [...setup.calm.slice(0, 5), setup.hostile[0]]) {
     await open(`/debates/${id}?tab=audit`);
     await page.waitForSelector("section[aria-labelledby=calls] .entry");
     const { calls } = await data(`/debates/${id}/calls?limit=100`);
@@ -35,8 +35,8 @@ export async function prompts({ page, told, open, data, holds }) {
 }
 
 /** The bundle is saved as a file that is named for its debate. */
-export async function bundles({ page, browser, told, open, press }) {
-  const id = told.calm[0];
+export async function bundles({ page, browser, setup, open, press }) {
+  const id = setup.calm[0];
   const folder = mkdtempSync(join(tmpdir(), "bundles-"));
   const devtools = await browser.target().createCDPSession();
   await devtools.send("Browser.setDownloadBehavior", { behavior: "allow", downloadPath: folder, eventsEnabled: true });
@@ -52,8 +52,8 @@ export async function bundles({ page, browser, told, open, press }) {
 }
 
 /** A notice of what went wrong is gone once the same thing goes well. */
-export async function mended({ page, told, open, holds, withheld, press }) {
-  await open(`/debates/${told.calm[0]}?tab=audit`);
+export async function mended({ page, setup, open, holds, withheld, press }) {
+  await open(`/debates/${setup.calm[0]}?tab=audit`);
   await page.waitForSelector("section[aria-labelledby=check] .badge.good");
   const lift = await withheld((url) => url.pathname.endsWith("/verification"));
   await press("Check again");
@@ -64,7 +64,7 @@ export async function mended({ page, told, open, holds, withheld, press }) {
 }
 
 /** The audit of a debate under way goes on as it does, and a list on which nothing moved shows what begins. */
-export async function renewed({ page, browser, told, open, data, control, holds }) {
+export async function renewed({ page, browser, setup, open, data, control, holds }) {
   const list = await browser.newPage();
   // Fifteen seconds are a long time for a test.
   await list.evaluateOnNewDocument((token) => {
@@ -75,8 +75,8 @@ export async function renewed({ page, browser, told, open, data, control, holds 
       window.pauses.push(ms);
       return real(what, ms / 50);
     };
-  }, told.token);
-  await list.goto(`${told.site}/viewer/?search=quay`, { waitUntil: "domcontentloaded" });
+  }, setup.token);
+  await list.goto(`${setup.site}/viewer/?search=quay`, { waitUntil: "domcontentloaded" });
   await list.waitForSelector(".list");
   assert.equal((await list.$$(".list > li")).length, 0);
   assert.equal(await list.evaluate(() => Math.max(...window.pauses)), 15_000, "a list on which nothing moves is seldom asked for");
@@ -107,8 +107,8 @@ export async function renewed({ page, browser, told, open, data, control, holds 
 }
 
 /** A log whose pages end before they are full is walked whole: each goes on where the last one ended. */
-export async function pages({ page, told, open, data, holds, press }) {
-  const id = told.calm[0];
+export async function pages({ page, setup, open, data, holds, press }) {
+  const id = setup.calm[0];
   const short = (request) => {
     const url = new URL(request.url());
     if (!/\/(events|calls)$/.test(url.pathname)) return request.continue();

@@ -1,5 +1,5 @@
-// Looks at the page with a real browser and compares it with what the server says. Told by tests/viewer/browser.rs
-// where everything is. With DEBATE_SCREENSHOTS set to a folder it leaves pictures there.
+// Opens the page in a real browser and compares it with what the server says. tests/viewer/browser.rs passes the
+// setup as JSON. If DEBATE_SCREENSHOTS is set to a folder, the script saves pictures there.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -7,35 +7,35 @@ import { PATIENCE_MS, begin, whole } from "./begin.mjs";
 import { bundles, mended, pages, prompts, renewed } from "./audit.mjs";
 import { faint, saysTheSame, withholding } from "./looks.mjs";
 
-const told = JSON.parse(process.argv[2]);
+const setup = JSON.parse(process.argv[2]);
 const pictures = process.env.DEBATE_SCREENSHOTS;
 const WIDE = { width: 1280, height: 900 };
 const PHONE = { width: 390, height: 844 };
 
-const looking = await begin(told.chromium);
+const looking = await begin(setup.chromium);
 const { browser, page, wrong } = looking;
 page.on("console", (message) => {
   const isExpected = message.text().includes("net::ERR_") || /status of 40[134]/.test(message.text());
   if (message.type() === "error" && !isExpected) wrong.push(`console: ${message.text()}`);
 });
-const reports = pathToFileURL(told.reports).href;
+const reports = pathToFileURL(setup.reports).href;
 page.on("request", (request) => {
-  const isOurs = [told.site, "data:", "blob:", reports].some((start) => request.url().startsWith(start));
+  const isOurs = [setup.site, "data:", "blob:", reports].some((start) => request.url().startsWith(start));
   if (!isOurs) wrong.push(`asked elsewhere: ${request.url()}`);
-  if (request.url().includes(told.token)) wrong.push(`the token is in an address: ${request.url()}`);
+  if (request.url().includes(setup.token)) wrong.push(`the token is in an address: ${request.url()}`);
 });
 await page.evaluateOnNewDocument(() => {
   window.violations = [];
   document.addEventListener("securitypolicyviolation", (event) => window.violations.push(event.violatedDirective));
 });
 
-const data = async (path) => (await fetch(`${told.site}/viewer/data${path}`, { headers: { Authorization: `Bearer ${told.token}` } })).json();
-const control = (path) => fetch(`${told.controls}${path}`, { method: "POST" });
+const data = async (path) => (await fetch(`${setup.site}/viewer/data${path}`, { headers: { Authorization: `Bearer ${setup.token}` } })).json();
+const control = (path) => fetch(`${setup.controls}${path}`, { method: "POST" });
 /** What the interface for programs says of a debate, which the page does not ask. */
-const interfaceSays = async (id) => (await fetch(`${told.site}/api/v1/reasoning/debate/${id}`, { headers: { Authorization: `Bearer ${told.token}` } })).json();
+const interfaceSays = async (id) => (await fetch(`${setup.site}/api/v1/reasoning/debate/${id}`, { headers: { Authorization: `Bearer ${setup.token}` } })).json();
 const open = async (path) => {
   assert.deepEqual(await page.evaluate(() => window.violations ?? []), [], `the policy held on ${page.url()}`);
-  await page.goto(`${told.site}/viewer${path}`, { waitUntil: "domcontentloaded" });
+  await page.goto(`${setup.site}/viewer${path}`, { waitUntil: "domcontentloaded" });
 };
 const text = (selector) => page.$eval(selector, (element) => element.textContent);
 const count = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, ",");
@@ -66,26 +66,26 @@ async function tokens() {
     await page.focus("input[name=token]");
     await Promise.all([page.waitForNavigation({ waitUntil: "domcontentloaded" }), page.keyboard.press("Enter")]);
   };
-  const path = `/debates/${told.hostile[0]}`;
+  const path = `/debates/${setup.hostile[0]}`;
   await open(path);
   await page.waitForSelector("input[name=token]");
   assert.equal((await page.$$("h1, .list > li")).length, 0, "nothing is shown without a token");
   await give("dbt_wrong");
   await page.waitForSelector(".notice.bad");
-  assert.ok((await text(".notice.bad")).includes("token"), "a wrong token is told");
-  await give(told.stranger);
+  assert.ok((await text(".notice.bad")).includes("token"), "the page reports a wrong token");
+  await give(setup.stranger);
   await holds(() => document.querySelector(".notice.bad")?.textContent.startsWith("there is no debate"));
   await page.evaluate(() => sessionStorage.clear());
   await open(path);
-  await give(told.reader);
+  await give(setup.reader);
   await page.waitForSelector("h1");
   await press("Audit");
   await holds(() => document.querySelector(".notice.bad")?.textContent.includes("scope audit"));
-  await give(told.token);
+  await give(setup.token);
   await page.waitForSelector(".entry");
-  assert.ok(!page.url().includes(told.token) && !(await page.cookies()).length, "the token is in no address and no cookie");
+  assert.ok(!page.url().includes(setup.token) && !(await page.cookies()).length, "the token is in no address and no cookie");
   const kept = await page.evaluate(() => [JSON.stringify(localStorage), JSON.stringify(sessionStorage)]);
-  assert.deepEqual([kept[0], kept[1].includes(told.token)], ["{}", true]);
+  assert.deepEqual([kept[0], kept[1].includes(setup.token)], ["{}", true]);
   const other = await browser.newPage();
   await other.goto(page.url(), { waitUntil: "domcontentloaded" });
   await other.waitForSelector("input[name=token]");
@@ -112,7 +112,7 @@ async function list() {
     await holds((shown) => document.querySelectorAll(".list > li").length > shown, shown);
   }
   const links = await page.$$eval(".list > li a", (links) => links.map((link) => link.pathname.split("/").pop()));
-  assert.equal(new Set(links).size, told.debates, "every debate stands on the list once");
+  assert.equal(new Set(links).size, setup.debates, "every debate stands on the list once");
   await page.type("input[type=search]", "closed winter");
   await holds(() => document.querySelectorAll(".list > li").length === 2);
   const found = await data("/debates?search=closed%20winter");
@@ -153,7 +153,7 @@ async function list() {
 
 /** A live debate is watched to its end, through a reload and a cut. */
 async function live() {
-  const id = told.live;
+  const id = setup.live;
   // What is said before the page listens it need not hear.
   const listens = page.waitForResponse((response) => response.url().endsWith(`/debates/${id}/follow`));
   await open(`/debates/${id}`);
@@ -223,11 +223,11 @@ async function agrees(id) {
 
 /** Every moment of a long debate is near. */
 async function slider() {
-  const { head_seq: head } = await data(`/debates/${told.long}`);
+  const { head_seq: head } = await data(`/debates/${setup.long}`);
   assert.ok(head >= 5_000, `${head} events`);
-  await open(`/debates/${told.long}?at=17`);
+  await open(`/debates/${setup.long}?at=17`);
   await holds(() => document.querySelector("label[for=moment]")?.textContent.startsWith("Event 17 of"));
-  assert.ok((await text(".whole")).includes((await data(`/debates/${told.long}?at=17`)).state));
+  assert.ok((await text(".whole")).includes((await data(`/debates/${setup.long}?at=17`)).state));
   await page.focus("#moment");
   await page.keyboard.press("ArrowLeft");
   await holds(() => document.querySelector("label[for=moment]").textContent.startsWith("Event 16 of"));
@@ -242,7 +242,7 @@ async function slider() {
   await holds(() => document.querySelector(".notice.note")?.textContent.startsWith("As it was at event 15 "));
   assert.equal((await page.$$(".notice.warn")).length, 0);
   let asks = 0;
-  page.on("request", (request) => (asks += request.url().includes(`/debates/${told.long}`) ? 1 : 0));
+  page.on("request", (request) => (asks += request.url().includes(`/debates/${setup.long}`) ? 1 : 0));
   const before = asks;
   const waits = await page.evaluate(async (head) => {
     const slider = document.querySelector("#moment");
@@ -261,7 +261,7 @@ async function slider() {
     return waits.sort((a, b) => a - b);
   }, head);
   const at = Number(new URL(page.url()).searchParams.get("at"));
-  const then = await data(`/debates/${told.long}?at=${at}`);
+  const then = await data(`/debates/${setup.long}?at=${at}`);
   assert.ok((await text(".whole")).includes(then.state), `state at ${at}`);
   assert.equal((await texts("article.said:not(.live)")).length, then.result.debate_log.rounds.flatMap((round) => round.arguments).length);
   const asked = asks - before;
@@ -276,7 +276,7 @@ async function slider() {
 
 /** A debate and its fork are set side by side, at the first thing in which they differ. */
 async function comparison() {
-  const both = [told.calm[0], told.fork];
+  const both = [setup.calm[0], setup.fork];
   const { difference } = await data(`/difference?a=${both[0]}&b=${both[1]}`);
   await open("/compare");
   await page.waitForSelector("input[name=a]");
@@ -349,12 +349,12 @@ async function calibration() {
   await page.waitForSelector(".glance");
   const { resolved, rules } = await data(`/debates/${known.debate_id}`);
   const given = resolved.market[rules.outcomes.indexOf(resolved.outcome)];
-  assert.ok((await text(".glance")).includes(`a market had given it ${(given * 100).toFixed(1)}`), "what happened stands beside what was thought");
+  assert.ok((await text(".glance")).includes(`a market had given it ${(given * 100).toFixed(1)}`), "the page shows the outcome next to the forecast");
 }
 
 /** Text of people and models is text, whatever it holds. */
 async function hostile() {
-  const [prediction, deliberation, roundtable, review, investigation, ended] = told.hostile;
+  const [prediction, deliberation, roundtable, review, investigation, ended] = setup.hostile;
   for (const viewport of [WIDE, PHONE]) {
     await page.setViewport(viewport);
     for (const path of ["/", `/debates/${prediction}`, `/debates/${prediction}?tab=audit`, `/debates/${deliberation}`, `/debates/${deliberation}?tab=audit`, `/debates/${roundtable}`, `/debates/${review}`, `/debates/${investigation}`, `/debates/${ended}`, `/compare?a=${prediction}&b=${deliberation}`]) {
@@ -391,7 +391,7 @@ async function hostile() {
 /** Every format is shown with what it came to and what was said. */
 async function formats() {
   await page.setViewport(WIDE);
-  for (const id of [...told.hostile.slice(1, 5), ...told.calm.slice(1, 5)]) {
+  for (const id of [...setup.hostile.slice(1, 5), ...setup.calm.slice(1, 5)]) {
     const said = await data(`/debates/${id}`);
     await open(`/debates/${id}`);
     await holds(() => document.querySelector(".glance")?.textContent.includes("Intact"));
@@ -401,13 +401,13 @@ async function formats() {
     const rounds = [...new Set(said.said.map((entry) => entry.round))].sort((a, b) => (a ?? Infinity) - (b ?? Infinity));
     const names = rounds.flatMap((round) => said.said.filter((entry) => entry.round === round).map((entry) => entry.role ?? entry.kind.replaceAll("_", " ")));
     assert.deepEqual(await texts("article.said h4"), names, said.format);
-    if (told.calm.includes(id)) await picture(said.format, 1_700);
+    if (setup.calm.includes(id)) await picture(said.format, 1_700);
   }
 }
 
-/** A debate with many roles can be told apart line by line, resolved or not, and looks well on a phone and at night. */
+/** The lines of a debate with many roles are distinguishable, resolved or not, and look right on a phone and in dark mode. */
 async function many() {
-  const id = told.calm[5];
+  const id = setup.calm[5];
   await open(`/debates/${id}`);
   await holds(() => document.querySelector(".glance")?.textContent.includes("Intact"));
   await agrees(id);
@@ -426,7 +426,7 @@ async function many() {
 
 /** A report says what the page says, without a server. */
 async function report() {
-  for (const id of [...told.hostile, ...told.calm]) {
+  for (const id of [...setup.hostile, ...setup.calm]) {
     const said = await data(`/debates/${id}`);
     await page.goto(`${reports}/${id}.html`, { waitUntil: "domcontentloaded" });
     await page.waitForSelector(".glance");
@@ -445,8 +445,8 @@ async function contrast() {
   await page.setViewport(WIDE);
   for (const scheme of ["light", "dark"]) {
     await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
-    const [prediction, ...others] = told.calm.slice(0, 5).map((id) => `/debates/${id}`);
-    for (const path of [prediction, `${prediction}?tab=audit`, `${prediction}?at=17`, ...others, `/debates/${told.hostile[5]}`, `/compare?a=${told.calm[0]}&b=${told.fork}`, "/calibration", "/"]) {
+    const [prediction, ...others] = setup.calm.slice(0, 5).map((id) => `/debates/${id}`);
+    for (const path of [prediction, `${prediction}?tab=audit`, `${prediction}?at=17`, ...others, `/debates/${setup.hostile[5]}`, `/compare?a=${setup.calm[0]}&b=${setup.fork}`, "/calibration", "/"]) {
       await open(path);
       await page.waitForSelector(".badge, .reliability, .pair");
       if (path.includes("audit")) await page.waitForSelector(".entry .badge");
@@ -468,7 +468,7 @@ await whole(looking, async () => {
   await step("tokens", tokens);
   await step("list", list);
   await step("live", live);
-  const tools = { page, browser, told, open, data, control, holds, withheld, press };
+  const tools = { page, browser, setup, open, data, control, holds, withheld, press };
   await step("renewed", () => renewed(tools));
   await step("prompts", () => prompts(tools));
   await step("bundles", () => bundles(tools));

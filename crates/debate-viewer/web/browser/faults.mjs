@@ -1,5 +1,5 @@
-// Looks at logs to which somebody added an event: a reader is told so, and which event. Told by tests/viewer/faults.rs where
-// everything is.
+// Opens logs to which an event was added: the page says so and names the event. tests/viewer/faults.rs passes the
+// setup as JSON.
 import assert from "node:assert/strict";
 import { pathToFileURL } from "node:url";
 import { PATIENCE_MS, begin, whole } from "./begin.mjs";

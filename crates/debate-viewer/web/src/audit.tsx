@@ -39,7 +39,7 @@ function settled(ask: (signal: AbortSignal) => void): () => void {
 }
 
 /** Returns whom a call asks, and for what. */
-function told(call: string, format: string): string {
+function callText(call: string, format: string): string {
   const { role, what } = asked(call, format);
   return `${role}, ${what}`;
 }
@@ -149,7 +149,7 @@ function Call({ id, call, format, fail }: { id: string; call: CallShown; format:
         </div>
         <div>
           <dt>was shown</dt>
-          <dd>{call.sees.length === 0 ? <span class="quiet">nobody’s answer</span> : <Words text={call.sees.map((sight) => told(sight.call, format) + (sight.revision > 0 ? ` (revision ${sight.revision})` : "")).join("; ")} />}</dd>
+          <dd>{call.sees.length === 0 ? <span class="quiet">no answers</span> : <Words text={call.sees.map((sight) => callText(sight.call, format) + (sight.revision > 0 ? ` (revision ${sight.revision})` : "")).join("; ")} />}</dd>
         </div>
         {reply !== null && reply !== undefined && (
           <div>
@@ -226,10 +226,10 @@ function Prompt({ id, seq, fail }: { id: string; seq: number; fail: Fail }) {
   );
 }
 
-/** A reply, raw, and what came beside it. */
+/** A raw reply, and the fields that came with it. */
 function Raw({ words }: { words: Json }) {
   if (typeof words !== "object" || words === null || Array.isArray(words)) return <Tree value={words} />;
-  const { text, ...beside } = words;
+  const { text, ...rest } = words;
   return (
     <>
       {typeof text === "string" && (
@@ -237,7 +237,7 @@ function Raw({ words }: { words: Json }) {
           {text}
         </pre>
       )}
-      {Object.keys(beside).length > 0 && <Tree value={beside} />}
+      {Object.keys(rest).length > 0 && <Tree value={rest} />}
     </>
   );
 }

@@ -1,5 +1,5 @@
 // How good the forecasts of all resolved debates were: losses and what they are made of, whether what was given a
-// probability came true as often, what debating gained. What a chart shows, a table beside it says in numbers.
+// probability came true as often, what debating gained. A table next to each chart gives its numbers.
 
 import { useEffect, useState } from "preact/hooks";
 import type { Bin, Calibration, Comparison, Decomposition, ForecastReport, Interval } from "./model";
@@ -27,7 +27,7 @@ const FINDINGS: { [finding: string]: string } = {
   too_few: "too few to tell",
   better: "better",
   worse: "worse",
-  undecided: "not to be told apart",
+  undecided: "no clear difference",
 };
 
 interface Forecaster {
@@ -141,7 +141,7 @@ function Found({ found, asked, choose }: { found: Calibration; asked: Asked; cho
             <h2 id="losses">Losses, and what they are made of</h2>
             <p class="quiet">
               {`Smaller is better. The loss of questions with two outcomes is reliability − resolution + uncertainty + what differs within bins: reliability is how far
-              probabilities are from how often they came true, resolution how well cases are told apart, uncertainty what the
+              probabilities are from how often they came true, resolution how well cases are distinguished, uncertainty what the
               questions themselves cost (Murphy 1973). They are taken apart by the first outcome, each question once, where there are ${found.questions_min} or more. “Alone” is a role’s blind opening, before it
               heard anybody.`}
             </p>
@@ -161,7 +161,7 @@ function Gains({ comparisons, least }: { comparisons: Comparison[]; least: numbe
   return (
     <section aria-labelledby="gains">
       <h2 id="gains">What debating gained</h2>
-      <p class="quiet">{`The loss of others less that of the debates, in the same questions: above 0 the debates were better. With 95 % intervals over questions drawn anew, each with all its debates (paired bootstrap); of fewer than ${least} different questions nothing is told.`}</p>
+      <p class="quiet">{`The loss of others less that of the debates, in the same questions: above 0 the debates were better. With 95 % intervals over questions drawn anew, each with all its debates (paired bootstrap); with fewer than ${least} different questions there is no result.`}</p>
       <div class="scroll">
         <table>
           <thead>

@@ -102,14 +102,14 @@ export function Chart({ moves, label }: { moves: Moves; label: string }) {
     ["consensus", "C", moves.consensus],
     ["final", "F", moves.final],
   ];
-  const told = moves.final === null ? "no answer yet" : `final ${percent(moves.final)}`;
+  const result = moves.final === null ? "no answer yet" : `final ${percent(moves.final)}`;
   const found = moves.happened === null ? "" : moves.happened ? ", and it happened" : ", and it did not happen";
   return (
     <figure class="chart">
       <figcaption>
-        <Words text={label} /> <span class="quiet">{told + found}</span>
+        <Words text={label} /> <span class="quiet">{result + found}</span>
       </figcaption>
-      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={`Probability by round: ${told}${found}. The numbers are in the table below.`}>
+      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={`Probability by round: ${result}${found}. The numbers are in the table below.`}>
         {[0, 0.25, 0.5, 0.75, 1].map((share) => (
           <g key={share}>
             <path class="grid" d={`M${LEFT} ${down(share)}H${WIDTH - 4}`} />

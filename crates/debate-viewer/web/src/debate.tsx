@@ -197,7 +197,7 @@ function Live({ page, pieces }: { page: DebatePage; pieces: ReadonlyMap<string, 
           ))}
         </p>
       )}
-      {heard.length === 0 && silent.length === 0 && <p class="quiet">{page.state === "paused" ? "The debate is paused." : "Nobody is speaking just now."}</p>}
+      {heard.length === 0 && silent.length === 0 && <p class="quiet">{page.state === "paused" ? "The debate is paused." : "No one is speaking right now."}</p>}
     </section>
   );
 }

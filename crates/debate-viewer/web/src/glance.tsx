@@ -11,7 +11,7 @@ import { count, counted, kindOf, moment, percent, plain, stopReason } from "./wo
 /** A longer text has a row of its own. */
 const TILE_CHARS = 120;
 
-/** Says that a page shows a past moment, so that nobody takes it for how things stand. */
+/** Says that a page shows a past moment, so that readers do not take it for the current state. */
 export function Moment({ page }: { page: DebatePage }) {
   if (page.seq >= page.head_seq) return null;
   const since = page.state === page.head_state ? "" : page.head_state === "concluded" ? "; it has since concluded" : `; it is now ${page.head_state}`;
@@ -93,6 +93,7 @@ export function Glance({ page, verification }: { page: DebatePage; verification:
                 <Words text={page.cut.join("; ")} />
               </p>
             )}
+            {page.parts_cut !== null && <p class="quiet"><Words text={page.parts_cut} /></p>}
             {page.unpriced_models.length > 0 && (
               <p class="quiet">
                 {"without a price: "}
@@ -110,13 +111,13 @@ function Completeness({ page }: { page: DebatePage }) {
   const { state, why = [] } = page.completeness;
   const kind = kindOf(state);
   const isOver = page.state === "concluded";
-  const told = { full: "Full: nothing is missing", partial: "Partial: something is missing", void: "Void: there is too little for an outcome" };
+  const texts = { full: "Full: nothing is missing", partial: "Partial: something is missing", void: "Void: there is too little for an outcome" };
   return (
     <div class={`whole ${isOver ? kind : "note"}`}>
       <dt>{isOver ? "Completeness" : "State"}</dt>
       <dd>
         {isOver ? (
-          <Badge kind={kind}>{told[state]}</Badge>
+          <Badge kind={kind}>{texts[state]}</Badge>
         ) : (
           <>
             <Badge kind="note">{page.state}</Badge>
@@ -164,7 +165,7 @@ function Decided({ page }: { page: DebatePage }) {
           {dissenters === null ? (
             nothing
           ) : dissenters.length === 0 ? (
-            page.state === "concluded" ? "Nobody in the end" : "Nobody so far"
+            page.state === "concluded" ? "No one" : "No one so far"
           ) : (
             <Lines texts={dissenters} />
           )}

@@ -3,7 +3,7 @@
 import type { DebatePage } from "./model";
 import { ask, debatePath, isRefusal, pauses, query } from "./server";
 
-export interface Told {
+export interface LoadListener {
   came(page: DebatePage): void;
   /** Whether the page stands still because the server could not be asked. */
   late(isLate: boolean): void;
@@ -19,7 +19,7 @@ export class Loader {
 
   constructor(
     readonly id: string,
-    readonly told: Told,
+    readonly listener: LoadListener,
   ) {}
 
   /** Asks for the debate at an event, null for the latest, from a log that reaches at least to `head`. */
@@ -44,17 +44,17 @@ export class Loader {
       try {
         const page = await ask<DebatePage>(debatePath(this.id) + query({ at }), this.#stop.signal);
         pause = pauses();
-        this.told.late(false);
-        this.told.came(page);
+        this.listener.late(false);
+        this.listener.came(page);
         if (this.#at === at && page.head_seq >= this.#head) break;
         if (this.#at !== at) continue;
       } catch (error) {
         if (this.#stop.signal.aborted) break;
         if (isRefusal(error)) {
-          this.told.refused(error);
+          this.listener.refused(error);
           break;
         }
-        this.told.late(true);
+        this.listener.late(true);
       }
       await this.#rest(pause.next().value);
     }

@@ -75,6 +75,7 @@ export interface DebatePage {
   models: string[];
   unpriced_models: string[];
   cut: string[];
+  parts_cut: string | null;
   simulated: boolean;
   redacted: boolean;
   confidence: number | null;

@@ -1,4 +1,4 @@
-// Texts of people and models. They are never markup, and none turns around or pushes away what stands beside it.
+// Texts of people and models. They are never markup, and none reverses or displaces the text around it.
 
 import type { ComponentChildren } from "preact";
 import type { Json } from "./model";

@@ -34,7 +34,7 @@ export function plain(name: string): string {
   return name.replaceAll("_", " ");
 }
 
-/** Returns who is asked for what by a call such as `argue/1/optimist`; whatever else it may be, it is told as it is. */
+/** Returns who is asked for what by a call such as `argue/1/optimist`; any other text is returned unchanged. */
 export function asked(call: string, format: string): { role: string; what: string } {
   const [kind, number, ...role] = call.split("/");
   if (role.length === 0 || kind === undefined) return { role: call, what: "" };
@@ -45,7 +45,7 @@ export function stopReason(page: DebatePage): string {
   return page.stop?.words ?? (page.state === "concluded" ? "It came to its end." : "It has not stopped.");
 }
 
-/** Takes signs out of a text that would turn around what stands beside it, for places that take no markup. */
+/** Removes the characters that would reverse the text around it, for places that take no markup. */
 export function flat(text: string): string {
   return text.replace(/[\u202a-\u202e\u2066-\u2069\u061c\u200e\u200f\p{Cc}]/gu, " ");
 }

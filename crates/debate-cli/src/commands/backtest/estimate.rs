@@ -132,7 +132,7 @@ impl Estimate {
                 let [about, most] = self.costs().map(|micros| dollars(micros.unwrap_or_default()));
                 format!("about {about}, at most {most}, were every question asked once")
             }
-            (None, true) => "costs nothing: nobody is asked".to_owned(),
+            (None, true) => "costs nothing: the model is simulated".to_owned(),
             (None, false) => format!("cost unknown: {} has no price; see --prices", one_line(&self.model)),
         });
         let wall = span(u64::try_from(self.wall.as_millis()).unwrap_or(u64::MAX));

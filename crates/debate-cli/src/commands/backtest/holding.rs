@@ -89,7 +89,7 @@ impl Plan {
         &self.model
     }
 
-    /// Returns how many questions are left out because nobody knows their answer.
+    /// Returns how many questions are left out because their answer is not known yet.
     pub(super) fn open(&self) -> usize {
         self.open
     }
@@ -145,7 +145,7 @@ impl Plan {
     }
 }
 
-/// Waits for Ctrl-C; for ever where nobody can press it.
+/// Waits for Ctrl-C; forever if the process cannot listen for it.
 async fn interrupted() {
     if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending::<()>().await;
@@ -222,13 +222,13 @@ impl Progress {
     fn tell(&self, question: &Question, ended: &Result<DebateId, String>) {
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
         self.bar.inc(1);
-        let told = match ended {
+        let status = match ended {
             Ok(debate) => format!("debate {debate} has concluded"),
             Err(why) => why.clone(),
         };
         if !self.is_quiet && self.bar.is_hidden() {
-            let line = plain::one_line(&format!("{done}/{} {}: {told}", self.all, question.id));
-            // Whoever closed stderr wants to know no more.
+            let line = plain::one_line(&format!("{done}/{} {}: {status}", self.all, question.id));
+            // If stderr is closed, its reader wants no more lines.
             let _unread = writeln!(io::stderr(), "{line}");
         }
     }
@@ -247,7 +247,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn k11_a_question_is_the_same_whatever_stands_beside_it_and_another_model_or_run_debates_it_anew() {
+    fn k11_request_id_depends_on_question_rounds_model_and_run() {
         let line = r#"{"id": "q", "question": "Will it?", "outcomes": ["Yes", "No"], "resolution": "no"}"#;
         let question = |line: &str, rounds| read(line, rounds, Timestamp(0)).unwrap().resolved.remove(0);
         let id = |line: &str, rounds, model, run| request_id(&question(line, rounds), model, run);

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use clap::builder::FalseyValueParser;
 use debate_core::formats::accept::{AcceptedRequest, accept};
 use debate_core::formats::prediction::config::Schedule;
 use debate_core::id::DebateId;
@@ -32,8 +31,8 @@ const SEED_DEFAULT: u64 = 1;
 
 /// Show how long debates would take under each schedule and hedge, before you pay
 ///
-/// The engine as it is holds whole debates in virtual time; latencies are drawn and answers are made up, so nobody is
-/// asked anything and nothing is stored. Latencies are log-normal, or those of debates in the store: by model and
+/// The real engine runs whole debates in virtual time. Latencies are drawn and answers are made up, so no model is
+/// called and nothing is stored. Latencies are log-normal, or those of debates in the store: by model and
 /// purpose, with replacement. Debates run side by side, 100 at a time, and learn from one another when to race. A
 /// second request may be sent for at most --hedge-share of the first ones.
 #[derive(Debug, clap::Args)]
@@ -49,33 +48,27 @@ pub(crate) struct Latency {
     file: Option<PathBuf>,
 
     /// The median latency of a call, such as 800ms [default: 5s]
-    #[arg(long, env = "DEBATE_MEDIAN", value_name = "TIME")]
+    #[arg(long, value_name = "TIME")]
     median: Option<String>,
 
     /// The spread: the standard deviation of the latency's logarithm, from 0 to 3 [default: 0.5]
-    #[arg(long, env = "DEBATE_SIGMA", value_name = "NUMBER", allow_hyphen_values = true)]
+    #[arg(long, value_name = "NUMBER", allow_hyphen_values = true)]
     sigma: Option<String>,
 
     /// A debate in the store whose latencies are drawn from; may be given again
-    #[arg(long, env = "DEBATE_FROM", value_name = "ID", value_delimiter = ',')]
+    #[arg(long, value_name = "ID", value_delimiter = ',')]
     from: Vec<String>,
 
     /// Draw from the latencies of all debates in the store
-    #[arg(long, env = "DEBATE_ALL", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     all: bool,
 
     /// How many debates are held in each way
-    #[arg(
-        long,
-        env = "DEBATE_DEBATES",
-        value_name = "NUMBER",
-        default_value = "1000",
-        allow_hyphen_values = true
-    )]
+    #[arg(long, value_name = "NUMBER", default_value = "1000", allow_hyphen_values = true)]
     debates: String,
 
     /// Print the result as one JSON object; p99_ratio is to the first row
-    #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     json: bool,
 }
 

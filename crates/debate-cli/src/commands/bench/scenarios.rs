@@ -5,7 +5,6 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::builder::FalseyValueParser;
 use debate_core::codec;
 use debate_core::envelope::Envelope;
 use debate_core::formats::accept::AcceptedRequest;
@@ -56,7 +55,6 @@ pub(crate) struct Scenarios {
     /// How many roundtables are held of each scenario; their means are compared
     #[arg(
         long,
-        env = "DEBATE_RUNS",
         value_name = "NUMBER",
         default_value_t = 5,
         value_parser = clap::value_parser!(u16).range(1..=1_000)
@@ -64,15 +62,15 @@ pub(crate) struct Scenarios {
     runs: u16,
 
     /// The median latency of a call of the simulated model, such as 800ms [default: 5s]
-    #[arg(long, env = "DEBATE_MEDIAN", value_name = "TIME")]
+    #[arg(long, value_name = "TIME")]
     median: Option<String>,
 
     /// Its spread: the standard deviation of the latency's logarithm, from 0 to 3 [default: 0.5]
-    #[arg(long, env = "DEBATE_SIGMA", value_name = "NUMBER", allow_hyphen_values = true)]
+    #[arg(long, value_name = "NUMBER", allow_hyphen_values = true)]
     sigma: Option<String>,
 
     /// Print the result as one JSON object
-    #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     json: bool,
 }
 
@@ -292,10 +290,10 @@ impl Report {
             })
         });
         let comparisons = compared.iter().map(|(baseline, variant, comparison)| {
-            let mut told = json!(comparison);
-            told["baseline"] = baseline.scenario.name.as_str().into();
-            told["variant"] = variant.scenario.name.as_str().into();
-            told
+            let mut object = json!(comparison);
+            object["baseline"] = baseline.scenario.name.as_str().into();
+            object["variant"] = variant.scenario.name.as_str().into();
+            object
         });
         json!({
             "simulated": self.is_simulated,
@@ -329,7 +327,7 @@ impl Report {
                 "{variant} instead of {baseline}: {}",
                 comparison.recommendation.as_str()
             )));
-            told(&mut page, comparison);
+            show_comparison(&mut page, comparison);
         }
         page.into_text()
     }
@@ -356,7 +354,7 @@ fn rolls_back(compared: &[(&Measured, &Measured, Comparison)]) -> bool {
     compared.iter().any(|(_, _, comparison)| !comparison.triggers.is_empty())
 }
 
-fn told(page: &mut Page, comparison: &Comparison) {
+fn show_comparison(page: &mut Page, comparison: &Comparison) {
     let delta = comparison.delta;
     let of_runs = comparison.latency_reduction_95.map_or_else(String::new, |found| {
         format!(" (runs: {:.1} to {:.1}, 95 % interval of their mean)", found.low, found.high)

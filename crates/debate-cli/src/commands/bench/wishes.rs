@@ -94,12 +94,12 @@ impl Written<'_> {
             if is_read && given.is_some() {
                 take(
                     name,
-                    "it cannot stand beside --from or --all, which read latencies from debates".into(),
+                    "it cannot be used with --from or --all, which read latencies from debates".into(),
                 );
             }
         }
         if self.all && !self.from.is_empty() {
-            take("--from", "it cannot stand beside --all".to_owned());
+            take("--from", "it cannot be used with --all".to_owned());
         }
         match (median, sigma, debates) {
             (Ok(median), Ok(sigma), Some(debates)) if problems.is_empty() => {

@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_certificate_that_runs_out_is_told_in_time() {
+    fn a_certificate_warns_before_it_expires_and_fails_after() {
         let files =
             TlsFiles { certificate: "chain.pem".into(), key: "key.pem".into(), client_authorities: None };
         let ends = UNIX_EPOCH + Duration::from_secs(1_800_000_000);

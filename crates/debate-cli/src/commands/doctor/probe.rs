@@ -107,8 +107,8 @@ impl Measured {
     /// Returns how fast the answer was written, where it came in pieces and over some time.
     pub(super) fn tokens_per_second(&self) -> Option<f64> {
         let writing = self.latency.checked_sub(self.first_words?)?;
-        let told = self.pieces > 1 && writing >= STREAM_MIN;
-        told.then_some(self.written()? as f64 / writing.as_secs_f64())
+        let is_measurable = self.pieces > 1 && writing >= STREAM_MIN;
+        is_measurable.then_some(self.written()? as f64 / writing.as_secs_f64())
     }
 
     fn check(&self, name: &str) -> Check {
@@ -116,8 +116,8 @@ impl Measured {
         let mut parts = vec![span(ms(self.latency))];
         parts.extend(self.first_words.map(|time| format!("first words after {}", span(ms(time)))));
         parts.extend(self.tokens_per_second().map(|speed| format!("{speed:.0} tokens/s")));
-        let told = |count: Option<u64>| count.map_or_else(|| "?".to_owned(), |count| count.to_string());
-        parts.push(format!("{} tokens read, {} written", told(reply.usage.input), told(reply.usage.output)));
+        let number = |count: Option<u64>| count.map_or_else(|| "?".to_owned(), |count| count.to_string());
+        parts.push(format!("{} tokens read, {} written", number(reply.usage.input), number(reply.usage.output)));
         parts.extend(reply.http_version.clone());
         parts.extend(reply.request_id.as_ref().map(|id| format!("request {id}")));
         parts.extend((reply.wire_retries > 0).then(|| format!("sent {} times", reply.wire_retries + 1)));

@@ -126,7 +126,7 @@ fn schema(options: &Options, horizon: &Horizon) -> Check {
     }
 }
 
-/// Checks that the folder of the store can be written: the journal lies beside the file.
+/// Checks that the folder of the store can be written: SQLite creates the journal next to the file.
 fn folder(path: &Path) -> Check {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),

@@ -22,7 +22,7 @@ pub(crate) struct Accept {
     role: ReviewerName,
 
     /// Which of its proposals; the latest that was made unless given
-    #[arg(long, env = "DEBATE_POLICY_NUMBER", value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER")]
     number: Option<u32>,
 }
 

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use clap::builder::FalseyValueParser;
 use debate_core::counted::counted;
 use debate_core::id::Role;
 use debate_core::policy::insights::Insights as Found;
@@ -28,7 +27,7 @@ pub(crate) struct Insights {
     window: WindowArgs,
 
     /// Print them as JSON
-    #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     json: bool,
 }
 

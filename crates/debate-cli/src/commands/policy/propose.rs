@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use clap::builder::FalseyValueParser;
 use debate_core::policy::reviewer::ReviewerName;
 use debate_engine::{Proposed, ReviewersFolder, Settings};
 use serde_json::json;
@@ -38,11 +37,11 @@ pub(crate) struct Propose {
     window: WindowArgs,
 
     /// Ask although the evidence does not speak for a change; too few debates are too few all the same
-    #[arg(long, env = "DEBATE_POLICY_ANYWAY", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     anyway: bool,
 
     /// Print the proposal as JSON
-    #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     json: bool,
 }
 
@@ -55,12 +54,12 @@ impl Propose {
             app.engine.propose_prompt(&folder, &self.role, self.window.into(), self.anyway, ACTOR).await;
         app.close().await;
         let proposed = proposed?;
-        let text = if self.json { json_of(&proposed) } else { self.told(&proposed) };
+        let text = if self.json { json_of(&proposed) } else { self.text_of(&proposed) };
         print(&text)?;
         Ok(End::Done)
     }
 
-    fn told(&self, proposed: &Proposed) -> String {
+    fn text_of(&self, proposed: &Proposed) -> String {
         let facts = &proposed.evidence;
         let interval =
             facts.interval_95.map_or_else(String::new, |(low, high)| format!(" ({low:.1} to {high:.1})"));

@@ -1,6 +1,5 @@
 //! `debate policy show`: a proposal as it is recorded.
 
-use clap::builder::FalseyValueParser;
 use debate_core::counted::counted;
 use debate_core::policy::proposal_log::Shown;
 use debate_core::policy::reviewer::ReviewerName;
@@ -27,11 +26,11 @@ pub(crate) struct Show {
     role: ReviewerName,
 
     /// Which of its proposals; the latest that was made unless given
-    #[arg(long, env = "DEBATE_POLICY_NUMBER", value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER")]
     number: Option<u32>,
 
     /// Print it as JSON
-    #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     json: bool,
 }
 
@@ -43,12 +42,12 @@ impl Show {
         app.close().await;
         let proposal = proposal?;
         let shown = proposal.shown();
-        let text = if self.json { format!("{}\n", json!(shown)) } else { self.told(&shown) };
+        let text = if self.json { format!("{}\n", json!(shown)) } else { self.text_of(&shown) };
         print(&text)?;
         Ok(End::Done)
     }
 
-    fn told(&self, shown: &Shown<'_>) -> String {
+    fn text_of(&self, shown: &Shown<'_>) -> String {
         let (role, number, facts) = (&self.role, shown.number, shown.evidence);
         let state = match (shown.state, shown.accepted_by) {
             (_, Some(by)) => format!("accepted by {}", plain(by)),

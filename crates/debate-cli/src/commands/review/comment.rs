@@ -1,5 +1,5 @@
-//! A review debate as Markdown for a comment on a pull request. Words of people and models are shown as plain text: they
-//! format nothing, link nothing and call nobody (rule K13).
+//! A review debate as Markdown for a comment on a pull request. Text of people and models is shown as plain text,
+//! without formatting, links and mentions (rule K13).
 
 use std::fmt::Write as _;
 
@@ -34,12 +34,12 @@ fn whole(result: &ReviewResult, details: &[String]) -> String {
         );
     }
     if let Some(not_run) = &result.not_run {
-        let _infallible = writeln!(text, "Nobody debated: {}.\n", shown(&not_run.reason));
+        let _infallible = writeln!(text, "No debate ran: {}.\n", shown(&not_run.reason));
     }
     if let Completeness::Partial { why, .. } | Completeness::Void { why } = &result.completeness {
-        // Why a pair failed is told where it is named.
-        let is_told = |why: &&String| result.failed_pairs.iter().any(|failed| failed.why == **why);
-        let more = why.iter().filter(|why| !is_told(why)).map(|why| shown(why));
+        // The comment gives the reason of a failed pair where it names the pair.
+        let is_given = |why: &&String| result.failed_pairs.iter().any(|failed| failed.why == **why);
+        let more = why.iter().filter(|why| !is_given(why)).map(|why| shown(why));
         let failed = result.failed_pairs.len();
         let failed = (failed > 0).then(|| format!("{} could not debate", counted(failed, "pair", "pairs")));
         let why: Vec<String> = failed.into_iter().chain(more).collect();
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn k13_words_in_a_comment_format_nothing_and_call_nobody() {
+    fn k13_text_in_a_comment_has_no_format_links_or_mentions() {
         let hostile = "</details><script>x</script>\n# Hi @admin, see #12 and [x](https://e.org) | `a` **b** www.e.org \
                        &commat;b &num;3";
         let safe = shown(hostile);
@@ -200,7 +200,7 @@ mod tests {
                     "<details><summary>",
                     "**Judge:** ",
                     "*Note: ",
-                    "Nobody debated: ",
+                    "No debate ran: ",
                     "</details>",
                     "<sub>",
                 ];
@@ -220,8 +220,8 @@ mod tests {
 
     /// Returns a result in which all that people and models say is one text, and every reviewer has that name.
     fn saying(text: &str) -> ReviewResult {
-        let mut told = result(1, 10);
-        let pair = &mut told.debates[0];
+        let mut hostile = result(1, 10);
+        let pair = &mut hostile.debates[0];
         pair.conflict_description = text.to_owned();
         (pair.role_a, pair.role_b) = (NAME.into(), NAME.into());
         let said = [
@@ -245,11 +245,12 @@ mod tests {
             passes: Vec::new(),
             usage: Default::default(),
         });
-        told.failed_pairs =
+        hostile.failed_pairs =
             vec![FailedPair { pair: 2, role_a: NAME.into(), role_b: NAME.into(), why: text.to_owned() }];
-        told.not_run = Some(NotRun { why: Skip::NoPair, reason: text.to_owned() });
-        told.completeness = Completeness::Partial { missing: Vec::new(), why: vec![format!("Late: {text}")] };
-        told
+        hostile.not_run = Some(NotRun { why: Skip::NoPair, reason: text.to_owned() });
+        hostile.completeness =
+            Completeness::Partial { missing: Vec::new(), why: vec![format!("Late: {text}")] };
+        hostile
     }
 
     /// Returns a result with so many pairs whose words are that long.

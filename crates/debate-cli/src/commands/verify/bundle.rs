@@ -146,14 +146,14 @@ impl Checked {
         let faults: Vec<String> = faults.iter().map(|fault| one_line(&fault.to_string())).collect();
         if json {
             let signed = |it: &Checkpoint| json!({ "origin": it.origin, "size": it.size, "root": it.root.to_string() });
-            let told = json!({
+            let object = json!({
                 "whole": whole,
                 "checkpoint": checkpoint.as_ref().map(signed),
                 "signed": is_signed,
                 "ok": faults.is_empty(),
                 "faults": faults,
             });
-            return Ok(writeln!(stdout, "{told}")?);
+            return Ok(writeln!(stdout, "{object}")?);
         }
         for fault in &faults {
             writeln!(stdout, "FAULT  {fault}")?;
@@ -169,7 +169,7 @@ impl Checked {
                     "       the checkpoint says it is of {origin}; without --key its signature is not checked"
                 )
             }
-            None => "       no checkpoint: whoever made the bundle can have made up all of it".to_owned(),
+            None => "       no checkpoint: the author of the bundle can have made up all of it".to_owned(),
         };
         Ok(writeln!(stdout, "{line}")?)
     }

@@ -225,7 +225,7 @@ pub(in crate::commands) mod tests {
     #[tokio::test]
     async fn k14_all_else_is_folded_and_let_go_of_before_the_first_fork_is() {
         let mut others = OneByOne::default();
-        // Whoever folds it finds that the first one is missing.
+        // A fold of it finds that the first event is missing.
         others.push(Envelope { seq: Seq(2), ..event(stream(1)) }).await.unwrap();
         let forks = Forks { parents: [(stream(3), stream(2))].into(), ..Forks::default() };
         let error = forks.fold(Path::new("nowhere.bundle"), others).await.unwrap_err().to_string();

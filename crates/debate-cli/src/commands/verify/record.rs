@@ -49,11 +49,11 @@ impl Record {
         let mut stdout = io::stdout().lock();
         if json {
             let ok = self.fault.is_none();
-            let mut told = json!({ "checkpoint": origin, "ok": ok, "size": size, "root": root.to_string() });
+            let mut object = json!({ "checkpoint": origin, "ok": ok, "size": size, "root": root.to_string() });
             if let Some(fault) = &self.fault {
-                told["fault"] = json!(fault);
+                object["fault"] = json!(fault);
             }
-            return writeln!(stdout, "{told}");
+            return writeln!(stdout, "{object}");
         }
         let origin = one_line(origin);
         match &self.fault {

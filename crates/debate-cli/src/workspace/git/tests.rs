@@ -11,7 +11,7 @@ use serde_json::json;
 use super::super::tests::run;
 use super::*;
 
-/// Runs git as whoever made the folder may have done.
+/// Runs git as the creator of the folder could have.
 pub(super) fn git(folder: &Path, arguments: &[&str]) -> String {
     let mut git = process::Command::new("git");
     git.args(["-c", "user.name=Ann", "-c", "user.email=ann@example.org", "-c", "protocol.file.allow=always"]);
@@ -297,7 +297,7 @@ async fn i10_a_little_of_a_repository_that_unpacks_to_much_is_not_read_whole() {
     let large = git(root, &["rev-parse", "HEAD"]).trim().to_owned();
     let why = format!("git has more than {} bytes to say of it, which is more than is read", 4 << 20);
     let read = |found: anyhow::Result<String>| found.map_err(|error| error.to_string());
-    // Neither what stands there nor what does not is told of it, for it was not looked for.
+    // The error is the same whether or not the commit contains the quotation, because no search took place.
     for quote in ["on(x)", "nowhere"] {
         assert_eq!(read(check(&workspace, &large, quote).await), Err(why.clone()));
     }
@@ -342,7 +342,7 @@ async fn i10_of_what_git_says_is_wrong_the_beginning_is_kept_and_the_rest_is_rea
     let bytes = vec![b'x'; 2 * ERRORS_BYTES_MAX as usize];
     let mut left = &bytes[..];
     assert_eq!(beginning(&mut left).await.unwrap().len() as u64, ERRORS_BYTES_MAX);
-    assert!(left.is_empty(), "git waits for whoever does not read");
+    assert!(left.is_empty(), "git blocks if the rest of its output is not read");
 
     let place = TempDir::new().unwrap();
     let (workspace, _) = repository(&place.path().join("much"));
@@ -379,7 +379,7 @@ fn is_anybody_in(folder: &Path) -> bool {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn i10_git_that_nobody_waits_for_is_ended() {
+async fn i10_git_ends_when_the_caller_stops_waiting() {
     let place = TempDir::new().unwrap();
     let workspace = waiting(&place.path().join("slow"));
     let asked = workspace.clone();
@@ -388,7 +388,7 @@ async fn i10_git_that_nobody_waits_for_is_ended() {
         assert!(!asking.is_finished(), "git waits");
         tokio::task::yield_now().await;
     }
-    // Whoever says something that nobody reads is ended by the system: git says nothing, and would wait for ever.
+    // The system ends a process that writes to a closed pipe. This git writes nothing and would wait forever.
     asking.abort();
     assert!(asking.await.unwrap_err().is_cancelled());
     let since = std::time::Instant::now();
@@ -413,23 +413,23 @@ fn i10_a_thousand_folders_of_a_repository_in_one_another_are_looked_through() {
 }
 
 #[test]
-fn i10_a_look_through_a_repository_that_nobody_waits_for_ends_with_the_entry_at_hand() {
+fn i10_link_search_stops_when_the_caller_stops_waiting() {
     let place = TempDir::new().unwrap();
     fs::create_dir_all(place.path().join("a/b/c")).unwrap();
     for patience in 0..3 {
         let asked = Cell::new(0);
         let awaited = || {
             asked.set(asked.get() + 1);
-            ensure!(asked.get() <= patience, "nobody waits");
+            ensure!(asked.get() <= patience, "no caller waits");
             Ok(())
         };
-        assert_eq!(has_links(place.path(), &awaited).unwrap_err().to_string(), "nobody waits");
+        assert_eq!(has_links(place.path(), &awaited).unwrap_err().to_string(), "no caller waits");
         assert_eq!(asked.get(), patience + 1);
     }
 }
 
 #[tokio::test]
-async fn i10_every_tool_that_looks_for_long_is_told_when_it_must_end() {
+async fn i10_every_slow_tool_stops_at_its_time_limit() {
     let place = TempDir::new().unwrap();
     let (patient, commit) = repository(&place.path().join("long"));
     assert_eq!([patient.patience, PATIENCE], [Duration::from_secs(20); 2]);

@@ -42,7 +42,7 @@ pub(super) fn outcome(debate: &Debate<Deliberation>, texts: Texts) -> Deliberati
         usage_complete: debate.spend().complete,
         thinking_tokens: debate.spend().thinking,
         cost: debate.spend().cost,
-        unpriced_models: debate.unpriced_beside_cost(),
+        unpriced_models: debate.unpriced_if_cost_known(),
         redacted: debate.is_redacted(),
     }
 }

@@ -1,5 +1,5 @@
 //! Golden cases in the legacy format (rule D11): canned responses in, what must come of them out. A case runs through
-//! the kernel like any debate, only nobody is asked.
+//! the kernel like any debate, but asks no model.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -253,7 +253,7 @@ fn apply<'a>(
     Ok(())
 }
 
-/// Says the next line of whoever is asked; who has none left fails for good.
+/// Answers with the next line of the role that is asked; a role without lines left fails for good.
 fn respond(script: &mut Script, want: &Want, attempt: u32, turn: u32) -> Command<Deliberation> {
     let attempt = AttemptRef { call: want.call.clone(), revision: want.revision, attempt, turn };
     let reply = ReplyFacts::default();
@@ -267,7 +267,7 @@ fn respond(script: &mut Script, want: &Want, attempt: u32, turn: u32) -> Command
     Command::FinishCall { attempt, reply, prose: ReplyProse { text, ..ReplyProse::default() }, answer }
 }
 
-/// Gives out the parts. Whoever holds the consensus and nothing else is no participant.
+/// Assigns the parts. A speaker with the consensus as its only part is not a participant.
 fn cast(input: &GoldenInput) -> Result<(Config, Script), RunError> {
     let mut lines: BTreeMap<Role, VecDeque<String>> = BTreeMap::new();
     let orchestrator = orchestrator(input);

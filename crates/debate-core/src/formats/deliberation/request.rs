@@ -76,7 +76,7 @@ pub(in crate::formats) fn accept(
     let mut brief = Brief { topic, skills: Vec::new() };
     skills::admit(&mut config, &mut brief, Vec::new());
     let options =
-        fields.field("options").object(&["limits", "models", "effort", "output_tokens", "language"]);
+        fields.field("options").object(&["limits", "models", "effort", "output_tokens", "language", "as_of"]);
     config.models = models(&options, config.participants.iter().chain(&config.orchestrator));
     if config.orchestrator.is_none() && closing.value().is_some() {
         // Whatever the name will be that was refused, somebody sums up, and that is kept back for.
@@ -164,7 +164,7 @@ impl<'a> AskedSkills<'a> {
         skills::resolve(own, by_name.map_or(&[], |(_, _, names)| names), &self.global)
     }
 
-    /// Notes skills for nobody in the debate.
+    /// Notes skills of speakers that are not in the debate.
     fn check_names<'s>(&self, speakers: impl Iterator<Item = &'s Speaker>) {
         let speakers: Vec<&Role> = speakers.map(|speaker| &speaker.name).collect();
         for (name, entry, _) in &self.by_name {
@@ -200,6 +200,7 @@ fn models<'s>(options: &Fields<'_>, speakers: impl Iterator<Item = &'s Speaker>)
     let (phases, who) = (Phase::ALL.map(Phase::as_str), "participants, nor the orchestrator");
     let mut plan = models::read(&options.field("models"), &phases, is_speaker, who);
     models::read_asking(&mut plan, options, &phases, is_speaker, who);
+    plan.as_of = options.field("as_of").moment();
     plan
 }
 

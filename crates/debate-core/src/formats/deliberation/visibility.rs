@@ -33,7 +33,7 @@ pub(super) fn visible(debate: &Debate<Deliberation>, want: &Want) -> Visible {
         skills: speaker.map(|speaker| speaker.skills.clone()).unwrap_or_default(),
         searches_web: config.searches_web(phase),
         history: history.into_iter().map(remark).collect(),
-        as_of: debate.began_at(),
+        as_of: debate.as_of(),
         language: debate.config().models.language.clone(),
     }
 }

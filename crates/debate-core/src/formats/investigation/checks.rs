@@ -67,7 +67,8 @@ pub(super) fn facts(
     Ok(facts)
 }
 
-/// Returns the acts of a reply that are another role's; what an investigator does beside its report is never its own.
+/// Returns the acts of a reply that belong to another role. For an investigator, all acts other than its
+/// report do.
 fn strays(want: &Want, call: &Call, strays: &[Act]) -> Vec<Fact> {
     let investigates = matches!(call, Call::Report { .. } | Call::Respond { .. });
     let out_of_role = strays.iter().filter(|act| investigates || !call.allows(**act));

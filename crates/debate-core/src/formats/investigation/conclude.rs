@@ -50,7 +50,7 @@ pub(super) fn outcome(debate: &Debate<Investigation>, texts: Texts) -> Investiga
         usage_complete: debate.spend().complete,
         thinking_tokens: debate.spend().thinking,
         cost: debate.spend().cost,
-        unpriced_models: debate.unpriced_beside_cost(),
+        unpriced_models: debate.unpriced_if_cost_known(),
         redacted: debate.is_redacted(),
     }
 }

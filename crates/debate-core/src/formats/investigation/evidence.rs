@@ -77,7 +77,7 @@ pub struct Evidence {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Check {
-    /// Nobody looked.
+    /// Not checked.
     #[default]
     Unverified,
     /// It stands there.

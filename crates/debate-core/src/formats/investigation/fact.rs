@@ -288,7 +288,7 @@ pub enum Consequence {
     HypothesisUntrusted,
     /// The claim does not count.
     ClaimIgnored,
-    /// The act has no effect, and who did it is told so.
+    /// The act has no effect, and the role that did it is informed.
     ActRefused,
     /// The hypothesis loses 1 of 10.
     ConfidenceLowered,
@@ -310,7 +310,7 @@ impl Consequence {
     }
 }
 
-/// Somebody broke a rule of the protocol (rule I9). The lead is told.
+/// A role broke a rule of the protocol (rule I9). The lead is informed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ViolationFound {
     /// The answer in which it shows.
@@ -390,7 +390,7 @@ pub struct Standing {
 pub enum NamedBy {
     /// The synthesizer.
     Synthesizer,
-    /// Nobody did: it is the one that stands strongest.
+    /// No role: it is the hypothesis with the strongest standing.
     Standing,
 }
 
@@ -442,7 +442,7 @@ pub struct ConclusionConveyed {
     pub round: u32,
     /// The revision of the question, from 0.
     pub revision: u32,
-    /// How many violations it was told of (rule I9).
+    /// How many violations were reported to it (rule I9).
     pub violations_told: u32,
     /// The message.
     #[serde(skip)]

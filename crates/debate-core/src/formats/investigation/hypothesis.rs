@@ -25,7 +25,7 @@ impl HypothesisText {
     /// Returns why the hypothesis cannot be tested, or `None` where it can.
     ///
     /// It needs a statement, and a prediction that says more than the statement: what would be observed, under which
-    /// condition. Whether the words do is told by their conditional, in English or Chinese.
+    /// condition. The check looks for a conditional in the text, in English or Chinese.
     #[must_use]
     pub fn why_untestable(&self) -> Option<&'static str> {
         let [statement, prediction] =
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn i3_a_hypothesis_without_a_testable_prediction_is_told_apart() {
+    fn i3_untestable_hypotheses_are_recognized() {
         let table = [
             ("A listener leaks", "If it does, memory grows with each of 1000 loops", true),
             ("内存泄漏", "如果是内存泄漏导致的，那么在循环 1000 次后内存使用应该线性增长", true),

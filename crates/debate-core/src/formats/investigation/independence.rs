@@ -1,7 +1,7 @@
 //! Whether a challenge would tell an investigator what another one said (rule I4).
 //!
-//! Challenges are written by somebody who knows all reports and read by one who must not. Where to look, such as a line of
-//! a file, may be told; who else found what, and in which words, may not.
+//! The author of a challenge knows all reports; its reader must not know them. A challenge may say where to
+//! look, such as a line of a file. It may not say who else found what, or in which words.
 
 use std::collections::BTreeSet;
 
@@ -17,8 +17,8 @@ const SHARED_WIDTH: usize = 30;
 /// Returns whether a challenge to the hypothesis of `seat` names another investigator or hypothesis, or repeats words that
 /// only others have reported or were given to test.
 ///
-/// What the investigator knows anyway is nobody's finding: the subject, its own hypothesis and its own messages. A name that
-/// occurs there is an ordinary word.
+/// What the investigator already knows does not count as a finding: the subject, its own hypothesis and its
+/// own messages. A name that occurs there is an ordinary word.
 pub(super) fn is_broken(debate: &Debate<Investigation>, seat: &Seat, challenge: &Challenge) -> bool {
     let (config, state) = (debate.config(), debate.state());
     let others = || state.seats(config).filter(|other| *other != seat);
@@ -29,7 +29,7 @@ pub(super) fn is_broken(debate: &Debate<Investigation>, seat: &Seat, challenge: 
     let names =
         others().flat_map(|other| [format!("h{}", other.hypothesis), folded(other.investigator.as_str())]);
     let theirs = others().flat_map(|other| own_words(debate, other));
-    tells(&told(challenge), &known, names, theirs)
+    tells(&shown_text(challenge), &known, names, theirs)
 }
 
 /// Returns whether a text has one of some names, or a span of words of others, that is not known.
@@ -50,8 +50,9 @@ fn tells(
     })
 }
 
-/// Returns what of a challenge is an investigator shown, folded; quotations and pointers are the world's, not a finding.
-fn told(challenge: &Challenge) -> String {
+/// Returns the text of a challenge that an investigator is shown, folded. It has no quotations and pointers:
+/// these come from the world and are not findings.
+fn shown_text(challenge: &Challenge) -> String {
     let claims = challenge.counter_evidence.iter().map(|evidence| evidence.claim.as_str());
     let texts = [challenge.to.as_str(), challenge.challenge.as_str()].into_iter().chain(claims);
     texts.map(folded).collect::<Vec<_>>().join("\n")
@@ -109,8 +110,9 @@ fn folded(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Returns whether a challenge to amber, who tests whether the kernel's timers are stale, tells of birch and kernel.
-    fn is_told(challenge: &str) -> bool {
+    /// Returns whether a challenge to amber reveals others. Amber tests whether the kernel's timers are
+    /// stale; birch and kernel are two of the others.
+    fn reveals_others(challenge: &str) -> bool {
         let known = [
             "Just after midnight, Linux servers began to use all of their processors at once.",
             "The kernel's timers are stale by a second.",
@@ -127,8 +129,8 @@ mod tests {
     }
 
     #[test]
-    fn i4_names_and_words_of_others_are_told_apart_from_those_that_everybody_has() {
-        for (challenge, told) in [
+    fn i4_only_names_and_text_of_others_break_independence() {
+        for (challenge, reveals) in [
             // Names, in either language.
             ("As birch has shown, timers are not to blame.", true),
             ("H2 explains all of this much better.", true),
@@ -150,7 +152,7 @@ mod tests {
             ("Why would Linux servers began to use all of their processors at once follow?", false),
             ("What is shown is a correlation, so seek the mechanism behind it.", false),
         ] {
-            assert_eq!(is_told(challenge), told, "{challenge}");
+            assert_eq!(reveals_others(challenge), reveals, "{challenge}");
         }
     }
 

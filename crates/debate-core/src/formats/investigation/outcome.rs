@@ -48,7 +48,7 @@ pub struct InvestigationResult {
     /// (rule P23).
     #[serde(skip_serializing_if = "is_zero")]
     pub thinking_tokens: u64,
-    /// What it cost, as far as models have prices (rule K8); absent where nobody knows.
+    /// What it cost, as far as models have prices (rule K8); absent if the cost is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
     /// Models that were asked and have no price, where others have one (rule K8).

@@ -50,7 +50,7 @@ pub(super) fn is_failed(debate: &Debate<Investigation>, call: &Call) -> bool {
     debate.is_failed(&call, revision)
 }
 
-/// Returns whether an investigator has failed for good up to a round; nobody asks it again.
+/// Returns whether an investigator has failed for good up to a round, so that it is not asked again.
 pub(super) fn is_missing(debate: &Debate<Investigation>, investigator: &Role, up_to: u32) -> bool {
     (1..=up_to).any(|round| {
         let investigator = || investigator.clone();

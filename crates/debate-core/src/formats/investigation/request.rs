@@ -38,7 +38,7 @@ pub(in crate::formats) fn accept(
     let given = listed.value().map(|_| u32::try_from(hypotheses.len()).unwrap_or(u32::MAX));
     let investigators = fields.field("investigators");
     let names = names(&investigators, given);
-    // Entries are counted, and those that were refused with them; a length that is refused itself is not told of twice.
+    // Refused entries count too. A length that is refused itself is not reported twice.
     let lengths = HYPOTHESES_MIN..=HYPOTHESES_MAX;
     if let (Some(names), Some(hypotheses)) = (length(&investigators), length(&listed))
         && lengths.contains(&hypotheses)
@@ -57,10 +57,11 @@ pub(in crate::formats) fn accept(
         workspace: false,
         models: ModelPlan::default(),
     };
-    let options = fields.field("options").object(&["limits", "models", "effort", "output_tokens"]);
+    let options = fields.field("options").object(&["limits", "models", "effort", "output_tokens", "as_of"]);
     let is_role = |name: &str| config.has_role(name);
     let mut plan = models::read(&options.field("models"), &KINDS, is_role, "roles");
     models::read_asking(&mut plan, &options, &KINDS, is_role, "roles");
+    plan.as_of = options.field("as_of").moment();
     config.models = plan;
     let limits = limits(&options.field("limits"), &config);
     complaints.finish((config, Brief { problem, context, hypotheses }, limits))
@@ -181,7 +182,7 @@ mod tests {
         let request = json!({ "problem": " ", "language": "fr", "rounds": 4, "extra": 1,
             "hypotheses": [{"statement": "bad design", "prediction": "bad design"}],
             "investigators": ["lead", "ann", "Ann"],
-            "options": {"models": {"judge": "a:1", "roles": {"nobody": "a:1"}}} });
+            "options": {"models": {"judge": "a:1", "roles": {"outsider": "a:1"}}} });
         assert_eq!(
             refused(&request),
             [
@@ -194,7 +195,7 @@ mod tests {
                 "rounds: must be a whole number from 1 to 3",
                 "language: must be one of en, zh",
                 "options.models.judge: is not a field of this request",
-                "options.models.roles.nobody: \"nobody\" is not one of the roles",
+                "options.models.roles.outsider: \"outsider\" is not one of the roles",
             ]
         );
         let halves = json!({ "problem": "x", "hypotheses": [
@@ -234,14 +235,14 @@ mod tests {
         assert_eq!(uneven(json!(["a", "b c"])), [half, &refused_name], "with its name mended there are two");
         assert_eq!(uneven(json!(["a"])), [half, "investigators: must name at least 2"]);
         let many: Value = (0..9).map(|n| format!("n{n}")).collect();
-        let told = [
+        let expected = [
             half,
             "investigators: has 9 entries; 8 are allowed",
             "investigators: has 9 names for 2 hypotheses; each needs one",
         ];
-        assert_eq!(uneven(many), told);
+        assert_eq!(uneven(many), expected);
         let mut open = json!({ "problem": "x", "investigators": ["a", "b", "c"], "hypotheses": "some" });
-        assert_eq!(refused(&open), ["hypotheses: must be a list"], "nobody can tell how many there will be");
+        assert_eq!(refused(&open), ["hypotheses: must be a list"], "the number of hypotheses is unknown");
         open["hypotheses"] = json!([hypothesis("a lock")]);
         let few = "hypotheses: must have at least 2; leave them out for the lead to propose";
         assert_eq!(refused(&open), [few]);

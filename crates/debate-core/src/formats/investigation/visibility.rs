@@ -119,7 +119,7 @@ pub(super) fn visible(debate: &Debate<Investigation>, want: &Want) -> Visible {
         rounds: config.rounds,
         corrections: corrections.collect(),
         task,
-        as_of: debate.began_at(),
+        as_of: debate.as_of(),
     }
 }
 

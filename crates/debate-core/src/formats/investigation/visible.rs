@@ -108,7 +108,7 @@ pub struct Dossier {
     pub challenges: Vec<ChallengeView>,
 }
 
-/// What the lead is told (rules I1, I9).
+/// What the lead sees (rules I1, I9).
 #[derive(Debug, Clone)]
 pub struct ConveyView {
     /// The hypotheses with what was said of them.

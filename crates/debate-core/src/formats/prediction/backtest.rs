@@ -1,5 +1,6 @@
-//! Questions of which the world has given the answer, as files of them have it, a JSON object a line: each becomes a request
-//! that tells nobody how it ended or what a market thought, and what is recorded once its debate has concluded.
+//! Resolved questions, read from files with one JSON object a line. Each becomes a request that reveals
+//! neither the answer nor the forecast of a market, and a resolution that is recorded once the debate has
+//! concluded.
 
 use std::collections::BTreeMap;
 
@@ -54,8 +55,8 @@ pub fn read(text: &str, rounds: Option<u32>, now: Timestamp) -> Result<Questions
             Ok(None) => questions.open += 1,
             Ok(Some(question)) => {
                 if let Some(first) = lines.insert(question.id.clone(), number) {
-                    let told = format!("{:?} is the id of line {first} too", question.id);
-                    complaints.add(&format!("line {number}: id"), told);
+                    let reason = format!("{:?} is the id of line {first} too", question.id);
+                    complaints.add(&format!("line {number}: id"), reason);
                 }
                 questions.resolved.push(question);
             }
@@ -113,7 +114,7 @@ fn resolved(
     Ok(Some(Question { id, line: number, request, resolved }))
 }
 
-/// Reads an object of which other fields are nobody's business here.
+/// Reads an object and ignores all fields that are not read.
 fn any_fields<'a>(field: &Field<'a>) -> Fields<'a> {
     let known = match field.value() {
         Some(Value::Object(map)) => map.keys().map(String::as_str).collect(),
@@ -169,9 +170,9 @@ fn asked(fields: &Fields<'_>, id: &str, outcomes: &Outcomes<'_>, rounds: Option<
     let criteria = [text("resolution_criteria"), text("fine_print")].into_iter().flatten();
     let criteria: Vec<&str> = criteria.filter(|text| *text != "N/A").collect();
     let mut task = Map::new();
-    let told = [("question", question), ("background", text("background"))];
+    let texts = [("question", question), ("background", text("background"))];
     let dates = [("open_date", text("open_date")), ("close_date", text("close_date"))];
-    for (name, text) in told.into_iter().chain(dates) {
+    for (name, text) in texts.into_iter().chain(dates) {
         task.extend(text.map(|text| (name.to_owned(), Value::from(text))));
     }
     if !criteria.is_empty() {
@@ -291,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn k12_everything_that_is_wrong_is_told_by_line_and_field() {
+    fn k12_all_violations_are_reported_by_line_and_field() {
         let lines = [
             line(&json!({})),
             "{".to_owned(),

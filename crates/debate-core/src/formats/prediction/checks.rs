@@ -152,7 +152,7 @@ pub(super) fn judgement(
     })
 }
 
-/// Returns the reason as it is told to a role that is asked again.
+/// Returns the reason that is shown to a role that is asked again.
 pub(super) fn reason(turn: &Turn, broken: &[Rule], config: &Config) -> String {
     let lines = broken.iter().map(|rule| match rule {
         Rule::P3 => {

@@ -45,14 +45,14 @@ pub(super) fn outcome(debate: &Debate<Prediction>, texts: Texts) -> DebateResult
         Some(pools) if config.scores_what_is_pooled() => agreement.weighted_by(pools.by(config.pooling)),
         Some(_) | None => agreement,
     });
-    let nobodys = (!config.scores_what_is_pooled()).then_some(1.0);
+    let score_without_agreement = (!config.scores_what_is_pooled()).then_some(1.0);
     let ledger = ledger::of(config, state);
     DebateResult {
         debate_id: debate.id(),
         task_id: config.task_id.clone(),
         completed_at: debate.conclusion().map(|(_, at)| at.to_string()).unwrap_or_default(),
         debate_log: DebateLog { rounds: rounds(debate, texts) },
-        consensus_score: agreement.as_ref().map(|agreement| agreement.overall).or(nobodys),
+        consensus_score: agreement.as_ref().map(|agreement| agreement.overall).or(score_without_agreement),
         disagreement_map: disagreements(config, state, agreement.as_ref(), texts),
         probability_distribution: probabilities(debate, pools.as_ref()),
         key_insights: state
@@ -235,7 +235,7 @@ fn extra(
         usage_complete: debate.spend().complete,
         thinking_tokens: debate.spend().thinking,
         cost: debate.spend().cost,
-        unpriced_models: debate.unpriced_beside_cost(),
+        unpriced_models: debate.unpriced_if_cost_known(),
         consensus_per_outcome: consensus_per_outcome.unwrap_or_default(),
         blind_baseline: Panel::new(&blind).ok().map(|panel| pooling::linear(&panel)),
         pools,

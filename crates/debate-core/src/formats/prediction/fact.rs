@@ -84,7 +84,7 @@ pub enum Rule {
     P3,
     /// Its composite score is below 0.2.
     P6,
-    /// It rebuts nobody that can be rebutted.
+    /// It rebuts no role that can be rebutted.
     P10,
     /// It cites no earlier point in words that stand there.
     P11,

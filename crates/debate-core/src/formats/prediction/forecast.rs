@@ -20,9 +20,9 @@ pub struct Forecasts {
     pub openings: Vec<(Role, Distribution)>,
     /// The synthesis's own, the mean of its passes; none where there was no synthesis.
     pub judge: Option<Distribution>,
-    /// The mean of the blind opening's; none where nobody spoke in it.
+    /// The mean of the blind opening's; none if no role spoke in it.
     pub blind: Option<Distribution>,
-    /// The blind opening's, pooled as the roles' last ones are; none where nobody spoke in it.
+    /// The blind opening's, pooled as the roles' last ones are; none if no role spoke in it.
     pub opened: Option<Distribution>,
     /// The roles' pooled.
     pub consensus: Distribution,

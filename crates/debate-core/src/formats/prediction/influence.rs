@@ -1,7 +1,8 @@
 //! What one role or one argument did to the answer, by leaving it out and computing the rest anew (rule K14).
 //!
-//! Nobody is asked anything: what the others said stays as they said it, the judge's words included. So this shows the
-//! weight of what was left out in the arithmetic, not what the debate had come to without it; a fork shows that.
+//! No model is asked: what the others said stays as they said it, the text of the judge included. So this
+//! shows the weight of what was left out in the arithmetic, not what the debate would have concluded without
+//! it. A fork shows that.
 
 use std::cmp::Ordering;
 

@@ -1,8 +1,6 @@
 //! What a reader of a result should know about its numbers: which answers were repaired, and which distributions are
 //! equal, and what prompts did not show (rules K18, K20, P27, P29).
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 
 use super::Prediction;
@@ -91,27 +89,9 @@ pub(super) fn notes(debate: &Debate<Prediction>, texts: Texts) -> Vec<String> {
         }
     }
     if config.tells_what_was_shown() {
-        notes.extend(not_shown(debate));
+        notes.extend(debate.parts_cut_note());
     }
     notes
-}
-
-/// Returns a line that says how many prompts of answered calls did not show a part whole; none where all was shown.
-fn not_shown(debate: &Debate<Prediction>) -> Option<String> {
-    let (mut prompts, mut counts) = (0, BTreeMap::<&str, u32>::new());
-    for (_, call) in debate.calls().filter(|(_, call)| call.is_answered()) {
-        prompts += 1;
-        for kind in &call.shortened {
-            *counts.entry(kind).or_default() += 1;
-        }
-    }
-    let part = |(kind, count): (&str, u32)| {
-        let name = if kind == "point" { "earlier arguments" } else { kind };
-        format!("{name} in {count}")
-    };
-    let parts: Vec<String> = counts.into_iter().map(part).collect();
-    (!parts.is_empty())
-        .then(|| format!("of {prompts} prompts, not all showed the whole of: {}", parts.join(", ")))
 }
 
 fn are_equal(distributions: &[&Distribution]) -> bool {

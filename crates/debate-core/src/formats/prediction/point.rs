@@ -6,8 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::bounds;
-use crate::id::Role;
-use crate::request::fields::is_name;
+use crate::id::{Role, is_name};
 
 /// Names one argument of a debate.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -340,7 +340,7 @@ fn roles(list: &Field<'_>, options: &Options<'_>) -> Vec<Role> {
         named_roles(list, options)
     };
     if let Some(Value::Array(named)) = list.value() {
-        // Whoever's name was refused may argue yet.
+        // A role whose name was refused may still argue.
         let judges = usize::from(roles.iter().any(|role| role.as_str() == call::JUDGE));
         if named.len() - judges < plan::ROLES_MIN {
             let least = plan::ROLES_MIN;

@@ -23,8 +23,9 @@ use crate::measures::proper_scores::ProperScores;
 use crate::record::{Body as _, decode_body};
 use crate::stop::Completeness;
 
-/// The fewest questions of which it is told whether debating helped, and what losses are made of: with fewer, an interval
-/// of resampled questions is too narrow to be believed, and terms over bins are mostly noise.
+/// The minimum number of questions for reporting whether debating helped and what losses are made of. With
+/// fewer, an interval of resampled questions is too narrow to be believed, and terms over bins are mostly
+/// noise.
 pub const QUESTIONS_MIN: u64 = 30;
 /// What intervals are drawn with, so that equal logs have equal reports.
 const SEED: u64 = 16;
@@ -43,7 +44,7 @@ pub enum Forecaster {
     Blind,
     /// The blind opening, pooled as the roles' last distributions are.
     Opened,
-    /// A market or a crowd, where somebody told its forecast.
+    /// A market or a crowd, where its forecast was given.
     Market,
     /// A role's last distribution, after it heard the others.
     Role(Role),
@@ -143,7 +144,7 @@ pub struct CalibrationReport {
     pub partial: u64,
     /// Different questions among those counted.
     pub questions: u64,
-    /// The fewest questions of which it is told whether debating helped, and what losses are made of.
+    /// The minimum number of questions for reporting whether debating helped and what losses are made of.
     pub questions_min: u64,
     /// By forecaster: the debates', the consensus, the judges', the blind openings', the market's, each role's at the end
     /// and at its opening.

@@ -96,7 +96,7 @@ pub(super) fn visible(debate: &Debate<Prediction>, want: &Want) -> Visible {
 }
 
 fn subject(debate: &Debate<Prediction>) -> Subject {
-    Subject::of(debate.config(), debate.brief().clone(), debate.began_at())
+    Subject::of(debate.config(), debate.brief().clone(), debate.as_of())
 }
 
 fn argue_view(debate: &Debate<Prediction>, want: &Want, round: u32, role: Role) -> ArgueView {

@@ -1,5 +1,5 @@
 //! What one call of a prediction debate may see. A prompt is rendered from this and cannot show more: the opening
-//! is blind (P4), the scorer is not told who spoke (P3).
+//! is blind (P4), the scorer is not shown who spoke (P3).
 
 use super::config::{Brief, Config, Criterion, Dates, InputTokens, Phase, Preset};
 use super::fact::ArgumentProse;
@@ -39,13 +39,13 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// Returns the subject of a debate that began at this moment.
+    /// Returns the subject of a debate, asked as of this moment.
     #[must_use]
-    pub fn of(config: &Config, brief: Prose<Brief>, began_at: Timestamp) -> Self {
+    pub fn of(config: &Config, brief: Prose<Brief>, as_of: Timestamp) -> Self {
         Self {
             brief,
             outcomes: config.outcomes.clone(),
-            as_of: config.dates.as_of.unwrap_or(began_at),
+            as_of,
             dates: config.dates,
             preset: config.preset(),
             input_tokens: config.input_tokens(),
@@ -120,7 +120,7 @@ impl Words {
     }
 }
 
-/// What the scorer sees: the question and one argument, nobody's name.
+/// What the scorer sees: the question and one argument, without names of roles.
 #[derive(Debug, Clone)]
 pub struct ScoreView {
     /// The question.

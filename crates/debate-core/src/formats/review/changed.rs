@@ -18,7 +18,7 @@ impl Config {
                 config.models = self.models.with(choice, model, &Call::KINDS, is_role)?;
             }
             Change::Without(left) => {
-                return Err(format!("without {left} there would be nobody for the other to debate with"));
+                return Err(format!("without {left} the other reviewer has no opponent"));
             }
             Change::JudgeOrder(JudgeOrder::Reversed) => config.judge_reversed = !self.judge_reversed,
             Change::JudgeOrder(JudgeOrder::Drawn(seed)) => {

@@ -49,12 +49,12 @@ pub(super) fn outcome(debate: &Debate<Review>, texts: Texts) -> ReviewResult {
         usage_complete: spend.complete,
         thinking_tokens: spend.thinking,
         cost: spend.cost,
-        unpriced_models: debate.unpriced_beside_cost(),
+        unpriced_models: debate.unpriced_if_cost_known(),
         redacted: debate.is_redacted(),
     }
 }
 
-/// Returns why nobody debated, in a sentence.
+/// Returns why no pair debated, in a sentence.
 fn reason(debate: &Debate<Review>, why: Skip) -> String {
     let (found, needed) = (debate.config().conflicts, debate.config().min_conflicts_to_trigger);
     match why {

@@ -99,7 +99,7 @@ impl Pair {
     }
 }
 
-/// Why nobody debates (rule V1).
+/// Why no pair debates (rule V1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Skip {
@@ -136,7 +136,7 @@ pub struct Config {
     pub conflicts: u32,
     /// Whether the caller named them; else they were found in the critiques (rule V2).
     pub conflicts_given: bool,
-    /// Who debates, each pair about a conflict of its own; empty where nobody does.
+    /// The pairs that debate, each about a conflict of its own; empty if none does.
     #[serde(deserialize_with = "bounds::list::<_, _, PAIRS_MAX>")]
     pub pairs: Vec<Pair>,
     /// How often the judge looks at a pair; in the second pass it sees the sides the other way round (rule V4).
@@ -153,7 +153,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Returns why nobody debates, if so (rule V1).
+    /// Returns why no pair debates, if none does (rule V1).
     #[must_use]
     pub fn skip(&self) -> Option<Skip> {
         if !self.enabled {
@@ -259,7 +259,7 @@ pub struct Brief {
     /// What was reviewed: the prompt or change that the critiques are about.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub original_prompt: String,
-    /// What reviewers should know besides.
+    /// What else reviewers should know.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub context: String,
     /// The critiques.

@@ -1,4 +1,4 @@
-//! What a review debate adds to the log: speeches, judgements, pairs that failed, and why nobody debated.
+//! What a review debate adds to the log: speeches, judgements, pairs that failed, and why no pair debated.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use crate::{body, bounds, records};
 records! {
     /// The domain facts of a review debate.
     pub enum Fact {
-        /// Nobody debates (rule V1).
+        /// No pair debates (rule V1).
         ReviewSkipped(ReviewSkipped),
         /// A reviewer spoke (rule V3).
         SpeechMade(SpeechMade),
@@ -22,7 +22,7 @@ records! {
     }
 }
 
-/// Nobody debates.
+/// No pair debates.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReviewSkipped {
     /// Why.

@@ -28,9 +28,9 @@ pub struct ReviewResult {
     pub conflicts_found: Vec<Conflict>,
     /// How many conflicts there are, given or found.
     pub conflict_count: u32,
-    /// The audit entry (rule V5); null where nobody debated.
+    /// The audit entry (rule V5); null if no pair debated.
     pub debate_log: Option<DebateLog>,
-    /// Why nobody debated (rule V1); null where somebody did.
+    /// Why no pair debated (rule V1); null if one did.
     pub not_run: Option<NotRun>,
     /// What each pair said and what the judge found, in order.
     pub debates: Vec<PairDebate>,
@@ -52,7 +52,7 @@ pub struct ReviewResult {
     /// (rule P23).
     #[serde(skip_serializing_if = "is_zero")]
     pub thinking_tokens: u64,
-    /// What it cost, as far as models have prices (rule K8); absent where nobody knows.
+    /// What it cost, as far as models have prices (rule K8); absent if the cost is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
     /// Models that were asked and have no price, where others have one (rule K8).
@@ -88,7 +88,7 @@ impl PartialEq for RawJson {
     }
 }
 
-/// Why nobody debated.
+/// Why no pair debated.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NotRun {
     /// In a word.

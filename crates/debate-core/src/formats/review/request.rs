@@ -1,7 +1,7 @@
 //! A request for a review debate, made valid once: JSON to rules, subject and limits, or all violations (rule K12).
 //!
-//! The caller's critiques and conflicts are kept as they stand in the request (rule V6); what is read of them beside
-//! that is for the debate alone. docs/formats/review.md has the schema.
+//! The caller's critiques and conflicts are kept as they are in the request (rule V6). What is parsed from
+//! them in addition is for the debate alone. docs/formats/review.md has the schema.
 
 use serde_json::Value;
 
@@ -13,11 +13,10 @@ use super::config::{
 use super::conflict::{self, Conflict, Operation, value_text};
 use super::{Review, findings};
 use crate::format::Format as _;
-use crate::id::{Digest, Role};
+use crate::id::{Digest, Role, is_name};
 use crate::limits::{DEADLINE_MS_DEFAULT, Limits};
 use crate::models::ModelPlan;
 use crate::policy::reviewer::ReviewerName;
-use crate::request::fields::is_name;
 use crate::request::limits::AskedLimits;
 use crate::request::sizes::{
     CONFLICTS_MAX, JUDGE_PASSES, LABEL_CHARS_MAX, NAME_CHARS_MAX, OPERATIONS_MAX, PAIRS, PARTICIPANTS_MAX,
@@ -28,7 +27,7 @@ use crate::request::{Complaints, Field, Fields, Violations, meaning_digest, mode
 /// How the predecessor's models begin, which it names without their provider.
 const PREDECESSORS_MODELS: &str = "claude-";
 
-/// Words by which a judge names sides, with the one by which a tie is shown, and so nobody's name.
+/// Words that the judge uses for sides, a tie and itself. They cannot be the name of a reviewer.
 const RESERVED: [&str; 7] = ["role_a", "role_b", "first", "second", "tie", "neither", JUDGE];
 
 /// Makes rules, subject and limits of a request.
@@ -65,6 +64,7 @@ pub(in crate::formats) fn accept(
         "effort",
         "output_tokens",
         "language",
+        "as_of",
         "limits",
     ]);
     let config = config(&fields, &options, &mut brief, conflicts_given);
@@ -133,6 +133,7 @@ fn models(debate: &Fields<'_>, options: &Fields<'_>, brief: &Brief) -> ModelPlan
     let mut plan = models::read(narrower, &spoken, is_reviewer, "reviewers");
     let kinds = [Speech::Argue.as_str(), Speech::Rebut.as_str(), JUDGE];
     models::read_asking(&mut plan, options, &kinds, is_reviewer, "reviewers");
+    plan.as_of = options.field("as_of").moment();
     if models::is_named(narrower, "default") {
         narrower.refuse("has its default in debate.model; name it there");
     }
@@ -184,8 +185,9 @@ fn critiques(list: &Field<'_>) -> Vec<Critique> {
         if let Some(role) = own.take_if(|role| roles.contains(role)) {
             named.refuse(format_args!("{:?} is given more than once", role.as_str()));
         }
-        // Of a critique of nobody the rest is looked at, too: all that is wrong is told at once. Whoever it will be of, it
-        // is of nobody else; its place, which is nobody's name, stands for the reviewer.
+        // The rest of a critique without a valid reviewer is read too, so that all violations are reported at
+        // once. Its operations belong to one reviewer that is not known yet; the place of the critique, which
+        // is not a valid name, replaces the name.
         let is_refused = own.is_none();
         let role = own.unwrap_or_else(|| Role::from(format!("critiques[{place}]").as_str()));
         let findings = findings_of(&fields.field("findings"));
@@ -203,11 +205,11 @@ fn critiques(list: &Field<'_>) -> Vec<Critique> {
 fn reviewer(field: &Field<'_>, known: &[Role]) -> Option<Role> {
     let name = field.name()?;
     if RESERVED.iter().any(|reserved| name.eq_ignore_ascii_case(reserved)) {
-        field.refuse(format_args!("{name:?} is a word of the judge's, and nobody's name"));
+        field.refuse(format_args!("{name:?} is reserved for the judge; choose another name"));
         return None;
     }
     if let Err(error) = name.parse::<ReviewerName>() {
-        // Whoever debates may get a proposal for its prompt, which is a file of its name.
+        // A reviewer that debates may get a proposal for its prompt, which is a file with its name.
         field.refuse(error);
         return None;
     }

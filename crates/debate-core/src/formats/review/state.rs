@@ -62,7 +62,7 @@ impl State {
         self.pairs.values_mut().for_each(|pair| pair.failed = None);
     }
 
-    /// Returns why nobody debated, once that is recorded.
+    /// Returns why no pair debated, once that is recorded.
     #[must_use]
     pub fn skipped(&self) -> Option<&ReviewSkipped> {
         self.skipped.as_ref()

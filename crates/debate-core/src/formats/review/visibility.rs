@@ -1,5 +1,5 @@
-//! Who sees what (rules V3, V4): a reviewer hears what was said before in its own pair, the judge all four speeches of one
-//! pair; nobody hears other pairs.
+//! Who sees what (rules V3, V4). A reviewer sees what was said before in its own pair, the judge all four
+//! speeches of one pair. Neither sees other pairs.
 
 use super::Review;
 use super::call::{self, Call};
@@ -23,9 +23,9 @@ pub(super) fn inputs(debate: &Debate<Review>, want: &Want) -> Vec<InputRef> {
 
 /// Returns what a call may see.
 pub(super) fn visible(debate: &Debate<Review>, want: &Want) -> Visible {
-    let nobody = || Pair { role_a: want.call.role.clone(), role_b: want.call.role.clone() };
+    let fallback = || Pair { role_a: want.call.role.clone(), role_b: want.call.role.clone() };
     let number = want.call.round;
-    let pair = debate.config().pair(number).cloned().unwrap_or_else(nobody);
+    let pair = debate.config().pair(number).cloned().unwrap_or_else(fallback);
     let call = Call::of(&want.call);
     let heard = call.as_ref().map(|call| heard(debate, call)).unwrap_or_default();
     let task = match call {
@@ -41,7 +41,7 @@ pub(super) fn visible(debate: &Debate<Review>, want: &Want) -> Visible {
         speech: made.speech,
         prose: made.prose.clone(),
     });
-    let as_of = debate.began_at();
+    let as_of = debate.as_of();
     let language = debate.config().models.language.clone();
     Visible { brief: debate.brief().clone(), number, pair, heard: heard.collect(), task, as_of, language }
 }

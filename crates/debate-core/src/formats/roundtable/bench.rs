@@ -1,5 +1,5 @@
 //! Benchmarks of roundtables (rule T11): scenarios, what their logs measure, and how two ways of running one compare. Pure:
-//! whoever holds the debates hands over their logs.
+//! the caller runs the debates and passes in their logs.
 
 mod comparison;
 mod metrics;

@@ -89,7 +89,7 @@ fn refers_to(config: &Config, speaker: &Role, said: &str) -> Vec<Role> {
 }
 
 /// Returns how many questions of others in the round before a text takes up: by their words, or by naming who put
-/// them. A topic or focus that somebody puts again is nobody's question.
+/// them. A topic or focus that an agent puts again does not count as its question.
 fn questions_taken_up(debate: &Debate<Roundtable>, call: &Call, refers_to: &[Role], said: &str) -> usize {
     let Some(before) = call.round.checked_sub(1).filter(|_| call.kind == Kind::Respond) else {
         return 0;

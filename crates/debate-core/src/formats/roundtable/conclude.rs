@@ -34,12 +34,12 @@ pub(super) fn outcome(debate: &Debate<Roundtable>, texts: Texts) -> RoundtableRe
         usage_complete: debate.spend().complete,
         thinking_tokens: debate.spend().thinking,
         cost: debate.spend().cost,
-        unpriced_models: debate.unpriced_beside_cost(),
+        unpriced_models: debate.unpriced_if_cost_known(),
         redacted: debate.is_redacted(),
     }
 }
 
-/// Returns how sure the agents are where they stand, on average, in [0, 1]; 0 where nobody spoke.
+/// Returns the mean confidence of the agents in their current positions, in [0, 1]; 0 if no agent spoke.
 #[must_use]
 pub fn confidence(debate: &Debate<Roundtable>) -> f64 {
     let confidences: Vec<f64> = standings(debate).iter().map(|given| given.confidence).collect();

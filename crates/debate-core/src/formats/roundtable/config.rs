@@ -54,7 +54,7 @@ pub struct Config {
     pub similarity: Similarity,
     /// Whether the provider's own web search is a tool (rule D9).
     pub native_web_search: bool,
-    /// The tools that agents may ask for, run by whoever holds the debate (rule T4).
+    /// The tools that agents may ask for, run by the process that runs the debate (rule T4).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<Tool>,
     /// The tools that the request names and that this process cannot run.
@@ -108,7 +108,7 @@ pub struct ToolPolicy {
     pub max_calls: u32,
     /// How strictly they are asked for.
     pub level: Enforcement,
-    /// What agents are told of it.
+    /// The guidance on it that agents are shown.
     pub guidance: &'static str,
 }
 
@@ -131,7 +131,8 @@ impl Config {
         self.flags.pattern(self.mode)
     }
 
-    /// Returns how tools may be used; none where there are none, none may be called, or nobody wants them used (rule T4).
+    /// Returns how tools may be used; none if there are none, none may be called, or tools are disabled (rule
+    /// T4).
     #[must_use]
     pub fn tool_policy(&self) -> Option<ToolPolicy> {
         let max_calls = self.flags.tool_calls_max(self.mode);

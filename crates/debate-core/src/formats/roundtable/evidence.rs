@@ -90,7 +90,7 @@ fn tool_runs(debate: &Debate<Roundtable>, texts: Texts) -> Vec<ToolRunEntry> {
     runs
 }
 
-/// Returns a round as it stands, or `None` where nobody has spoken in it.
+/// Returns the current state of a round, or `None` if no agent has spoken in it.
 #[must_use]
 pub fn round(debate: &Debate<Roundtable>, number: u32, texts: Texts) -> Option<RoundEntry> {
     let (config, state) = (debate.config(), debate.state());
@@ -118,7 +118,8 @@ fn judgement(judged: &RoundJudged) -> JudgementEntry {
     }
 }
 
-/// Returns whether agents agreed too easily in any round, as results say it; none where nobody looked, or in shadow.
+/// Returns whether agents agreed too easily in any round, as results say it; none if this was not checked, or
+/// in shadow.
 pub(super) fn groupthink(debate: &Debate<Roundtable>) -> Option<GroupthinkWarning> {
     let flags = &debate.config().flags;
     let action = flags.groupthink_action.value;
@@ -143,7 +144,7 @@ pub(super) fn groupthink(debate: &Debate<Roundtable>) -> Option<GroupthinkWarnin
     })
 }
 
-/// Returns how agents dealt with each other; answers given blind refer to nobody and are left out.
+/// Returns how agents dealt with each other. Blind answers refer to no agent and are left out.
 pub(super) fn interaction(config: &Config, state: &State) -> Interaction {
     let spoken = || state.responses(config).filter(|given| given.kind == Kind::Respond);
     let rounds: Vec<bool> = (1..=state.rounds_spoken())
@@ -160,7 +161,7 @@ fn count(of: usize) -> u32 {
     u32::try_from(of).unwrap_or(u32::MAX)
 }
 
-/// Returns the first round after which nobody moved up to the last one.
+/// Returns the first round after which no agent moved up to the last one.
 fn convergence_round(debate: &Debate<Roundtable>) -> Option<u32> {
     let last = debate.state().rounds_judged();
     match exit::steady_rounds(debate, last, last) {

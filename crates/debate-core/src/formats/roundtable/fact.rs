@@ -110,7 +110,7 @@ pub struct RoundJudged {
     /// The agents that spoke in the round before too and whose position is the one they had there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steady: Vec<Role>,
-    /// Signs of agreeing too easily; absent where nobody looked for them (rule T6).
+    /// Signs of agreeing too easily; absent if they were not looked for (rule T6).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub groupthink: Option<Groupthink>,
     /// Agents who gave the same answer, reasons included, word for word: groups of two or more (rule P27).
@@ -134,7 +134,7 @@ pub struct Groupthink {
 pub enum Sign {
     /// All are sure.
     Confidence,
-    /// Nobody takes another stance.
+    /// No agent takes another stance.
     Stance,
     /// Positions are alike.
     Position,

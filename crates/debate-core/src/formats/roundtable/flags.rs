@@ -21,7 +21,7 @@ pub const PREFIX: &str = "ROUNDTABLE_";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
-    /// Nobody said anything.
+    /// No source sets it.
     Default,
     /// A variable of the environment.
     Environment,
@@ -58,7 +58,7 @@ impl<T: Clone> Setting<T> {
         }
     }
 
-    /// Returns this setting, or the wider one where this is nobody's choice.
+    /// Returns this setting, or the wider one if no source sets this one.
     fn or(&self, wider: &Self) -> Self {
         match self.source {
             Source::Default => wider.clone(),
@@ -176,7 +176,7 @@ flags! {
     /// The level of agreement at which the debate ends.
     exit_consensus: Share = Share(0.9),
         "exit_criteria"."consensus_threshold", "ROUNDTABLE_EXIT_CONSENSUS";
-    /// For how many rounds nobody must have moved.
+    /// For how many rounds no agent must have moved.
     exit_convergence_rounds: RoundCount = RoundCount(2),
         "exit_criteria"."convergence_rounds", "ROUNDTABLE_EXIT_CONVERGENCE_ROUNDS";
     /// How sure everybody must be.
@@ -234,7 +234,9 @@ impl Flags {
         let given = Value::Object(document);
         let fields = Fields::of_request(&given, VARIABLES, &complaints);
         let flags = Self::read(|_, _, variable| fields.field(variable), Source::Environment);
-        complaints.finish(flags).map_err(|Violations(all)| Violations(all.into_iter().map(told).collect()))
+        complaints
+            .finish(flags)
+            .map_err(|Violations(all)| Violations(all.into_iter().map(with_source).collect()))
     }
 }
 
@@ -264,8 +266,8 @@ fn value_of(text: &str) -> Value {
     }
 }
 
-/// Says of a violation that the environment is where it came from.
-fn told(Violation { field, reason }: Violation) -> Violation {
+/// Adds to a violation that its value comes from the environment.
+fn with_source(Violation { field, reason }: Violation) -> Violation {
     let reason = if reason.contains("environment") { reason } else { format!("{reason} (environment)") };
     Violation { field, reason }
 }

@@ -13,7 +13,7 @@ use crate::measures::{TOLERANCE, groupthink, summary};
 
 /// Returns what the answers of one kind in a round come to.
 ///
-/// Words that were redacted are nobody's position: their agents stand in no camp.
+/// Redacted text is not a position: its agents are in no camp.
 pub(super) fn round(debate: &Debate<Roundtable>, round: u32, kind: Kind) -> RoundJudged {
     let (config, state) = (debate.config(), debate.state());
     let given: Vec<(&ResponseGiven, &str)> =
@@ -47,7 +47,7 @@ pub(super) fn round(debate: &Debate<Roundtable>, round: u32, kind: Kind) -> Roun
             let is_close = is_close(&config.flags, found.level, overlap);
             let signs = [
                 (Sign::Confidence, groupthink::all_are_sure(&confidences)),
-                (Sign::Stance, groupthink::nobody_dissents(stances)),
+                (Sign::Stance, groupthink::all_take_one_stance(stances)),
                 (Sign::Position, is_close),
             ];
             let signs: Vec<Sign> =

@@ -66,7 +66,7 @@ fn evidence(page: &mut Page, evidence: &Evidence) {
     page.item("Rebuttal depth", &interaction.rebuttal_depth.to_string());
     page.item("Questions taken up", &interaction.question_response_pairs.to_string());
     if let Some(round) = evidence.convergence_round {
-        page.item("Nobody moved after round", &round.to_string());
+        page.item("No agent moved after round", &round.to_string());
     }
     evidence.rounds.iter().for_each(|entry| round(page, entry));
     if !evidence.tool_runs.is_empty() {

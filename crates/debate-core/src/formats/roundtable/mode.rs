@@ -89,7 +89,7 @@ pub enum Parallelization {
     None,
     /// All but the last, who then hears them all.
     LastOnly,
-    /// Everything: nobody hears the others of the round.
+    /// Everything: no agent hears the others of the round.
     Full,
 }
 

@@ -45,7 +45,7 @@ pub struct RoundtableResult {
     /// (rule P23).
     #[serde(skip_serializing_if = "crate::spend::is_zero")]
     pub thinking_tokens: u64,
-    /// What it cost, as far as models have prices (rule K8); absent where nobody knows.
+    /// What it cost, as far as models have prices (rule K8); absent if the cost is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
     /// Models that were asked and have no price, where others have one (rule K8).
@@ -64,7 +64,7 @@ pub struct Decision {
     pub agreement_level: f64,
     /// What to do with it.
     pub action: NextStep,
-    /// The position of the largest camp, in the words of its first member; null where nobody spoke.
+    /// The position of the largest camp, in the words of its first member; null if no agent spoke.
     pub position: Option<String>,
     /// Who is in that camp, in the table's order.
     pub supporters: Vec<Role>,
@@ -176,11 +176,11 @@ pub struct ResponseEntry {
 pub struct Evidence {
     /// What was said and what it came to, by round.
     pub rounds: Vec<RoundEntry>,
-    /// Whether the agents agreed too easily (rule T6); null where nobody looked, or only in shadow.
+    /// Whether the agents agreed too easily (rule T6); null if this was not checked, or only in shadow.
     pub groupthink: Option<GroupthinkWarning>,
     /// How agents dealt with each other (rule T11).
     pub interaction: Interaction,
-    /// The first round after which nobody moved any more; null where somebody did to the end.
+    /// The first round after which no agent moved; null if one moved until the end.
     pub convergence_round: Option<u32>,
     /// Every source that was named, once each, in the order of first mention.
     pub citations: Vec<CitationEntry>,
@@ -282,7 +282,7 @@ pub struct JudgementEntry {
     pub overlap: f64,
     /// Agents whose position is the one of the round before.
     pub steady: Vec<Role>,
-    /// Signs of agreeing too easily; null where nobody looked.
+    /// Signs of agreeing too easily; null if they were not looked for.
     pub groupthink_signs: Option<Vec<Sign>>,
 }
 
@@ -299,7 +299,7 @@ pub struct GroupthinkWarning {
     pub recommendation: String,
     /// What was done about it.
     pub action: Action,
-    /// Whether the signs were still there when all were asked once more, blind; null where nobody was.
+    /// Whether the signs were still there when all were asked once more, blind; null if they were not.
     pub after_repoll: Option<bool>,
 }
 

@@ -63,6 +63,7 @@ pub(in crate::formats) fn accept(
         "effort",
         "output_tokens",
         "language",
+        "as_of",
         "limits",
     ]);
     let seed = options.field("seed").whole(0..=u64::MAX);
@@ -176,7 +177,7 @@ fn agents(mode: Option<Mode>, seats: &[Seat<'_>], perspectives: &Field<'_>, seed
     seated.filter_map(agent).collect()
 }
 
-/// Returns the perspective of every seat; none where nobody can tell how they are assigned.
+/// Returns the perspective of every seat; none if their assignment is unknown.
 ///
 /// Where the mode was refused, only that is which would be wrong in any.
 fn experts(mode: Option<Mode>, seats: &[Seat<'_>], config: &Field<'_>, seed: u64) -> Vec<Option<Part>> {
@@ -273,6 +274,7 @@ fn asked_models(options: &Fields<'_>, config: &Config) -> ModelPlan {
     let kinds = [Kind::Respond.as_str(), Kind::Repoll.as_str(), LIGHT];
     let mut plan = models::read(field, &kinds, is_agent, "agents");
     models::read_asking(&mut plan, options, &kinds[..2], is_agent, "agents");
+    plan.as_of = options.field("as_of").moment();
     if config.sequential.use_light_model && !models::is_named(field, LIGHT) {
         field.refuse("must name a model under light, since sequential.use_light_model asks for it");
     }

@@ -86,7 +86,7 @@ impl State {
         self.continued_after
     }
 
-    /// Returns the question that a round is to deal with besides the topic, where it was added with one.
+    /// Returns the question that a round is to deal with in addition to the topic, if it was added with one.
     #[must_use]
     pub fn focus(&self, round: u32) -> Option<&Prose<String>> {
         self.focuses.range(..round).next_back()?.1.as_ref()

@@ -1,4 +1,5 @@
-//! The tools that agents of a roundtable may ask for (rules D9, T4). What they do is for whoever holds the debate to say.
+//! The tools that agents of a roundtable may ask for (rules D9, T4). The process that runs the debate
+//! implements them.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,5 @@
 //! Who sees what (rules T2, T4): all rounds before; of its own round, an agent hears those before it only where rounds
-//! are run so; whoever is asked again sees nothing (rule T6).
+//! are run so; an agent that is asked again sees nothing (rule T6).
 
 use super::Roundtable;
 use super::call::{self, Call, Kind};
@@ -53,7 +53,7 @@ pub(super) fn visible(debate: &Debate<Roundtable>, want: &Want) -> Visible {
         output_tokens: config.output_tokens(),
         context: config.mode.strategy().transform_context(config, statistics.as_ref(), context),
         rejection: rejection.unwrap_or_default(),
-        as_of: debate.began_at(),
+        as_of: debate.as_of(),
         language: config.models.language.clone(),
     }
 }

@@ -13,7 +13,8 @@ use crate::prose::Prose;
 pub struct Visible {
     /// The subject in people's words.
     pub brief: Prose<Brief>,
-    /// What the round is to deal with besides the topic, where it was added with a question of its own (rule K17).
+    /// What the round is to deal with in addition to the topic, if it was added with a question of its own
+    /// (rule K17).
     pub focus: Option<Prose<String>>,
     /// The mode.
     pub mode: Mode,
@@ -29,7 +30,7 @@ pub struct Visible {
     pub part: Option<Part>,
     /// How tools may be used; none where there are none.
     pub policy: Option<ToolPolicy>,
-    /// The tools that may be asked for, run by whoever holds the debate.
+    /// The tools that may be asked for, run by the process that runs the debate.
     pub tools: Vec<Tool>,
     /// How often they may still be asked for in this response.
     pub tool_calls_left: u32,
@@ -101,7 +102,7 @@ pub struct Statistics {
     pub confidence_sd: f64,
     /// The smallest and the largest of their confidences.
     pub confidence_range: (f64, f64),
-    /// How many took which stance, in the stances' order; those that nobody took are left out.
+    /// How many agents took each stance, in the stances' order; stances that no agent took are left out.
     pub stances: Vec<(Stance, usize)>,
     /// How many camps there are, by the words of their positions.
     pub camps: usize,

@@ -33,7 +33,7 @@ on_every_store! {
 
 async fn events_read_back_exact_to_the_byte(store: Arc<dyn EventStore>) {
     let mut writer = StreamWriter::new(1).with_tenant("Größe ≤ 3");
-    let mut first = writer.clone().told(
+    let mut first = writer.clone().event_with_prose(
         "opened",
         "{ \"a\" : 1.10,\n\t\"b\":\"\\u00e9 é 🦀 'quoted' ?1\"}",
         "{\"text\":\"\"}",
@@ -50,7 +50,7 @@ async fn events_read_back_exact_to_the_byte(store: Arc<dyn EventStore>) {
 
     let long = "x".repeat(300_000);
     let mut other = StreamWriter::new(2);
-    let envelopes = vec![other.event("noted", &long), other.told("told", "{}", &long)];
+    let envelopes = vec![other.event("noted", &long), other.event_with_prose("said", "{}", &long)];
     store.append(Append::new(other.stream, Seq::START, envelopes.clone())).await.unwrap();
     assert_eq!(read_stream(&*store, other.stream).await, envelopes);
     assert_eq!(verify(&*store, other.stream).await, Ok(Seq(2)));
@@ -150,7 +150,7 @@ async fn events_that_do_not_chain_are_refused(store: Arc<dyn EventStore>) {
         let mut writer = StreamWriter::new(1);
         vec![
             writer.event("opened", "{}"),
-            writer.told("told", "{}", "{\"text\":\"a\"}"),
+            writer.event_with_prose("said", "{}", "{\"text\":\"a\"}"),
             writer.event("noted", "{}"),
         ]
     };

@@ -21,11 +21,11 @@ on_every_store! {
 
 const NOW: Timestamp = Timestamp(1_800_000_000_000);
 
-/// A finished debate of four events, one of them with words.
+/// A finished debate of four events, one of them with prose.
 fn finished(writer: &mut StreamWriter) -> Append {
     let envelopes = vec![
         writer.event("opened", "{\"format\":\"chess\"}"),
-        writer.told("told", "{\"n\":2}", "{\"text\":\"two\"}"),
+        writer.event_with_prose("said", "{\"n\":2}", "{\"text\":\"two\"}"),
         writer.event("concluded", "{}"),
         writer.event("resolved", "{}"),
     ];
@@ -128,8 +128,8 @@ async fn only_finished_streams_are_archived(store: Arc<dyn Archiving>) {
         let moved = store.archive(writer.stream, head, "a.bundle", NOW).await;
         assert!(matches!(moved, Err(ArchiveError::Moved { .. })), "{moved:?}");
     }
-    let nobody = store.archive(StreamWriter::new(9).stream, head, "a.bundle", NOW).await;
-    assert!(matches!(nobody, Err(ArchiveError::NotFound(_))), "{nobody:?}");
+    let unknown = store.archive(StreamWriter::new(9).stream, head, "a.bundle", NOW).await;
+    assert!(matches!(unknown, Err(ArchiveError::NotFound(_))), "{unknown:?}");
     assert_eq!(read_stream(&*store, writer.stream).await.len(), 3);
     assert_eq!(store.list_archived(ListFilter::default()).await.unwrap(), []);
 }

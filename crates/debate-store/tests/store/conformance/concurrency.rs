@@ -66,7 +66,7 @@ async fn racing_writers_of_one_stream_lose_nothing(store: Arc<dyn EventStore>) {
     assert_eq!(bodies.len(), 40);
 }
 
-/// Appends one event to the shared stream, from where it stands, again and again until nobody comes first.
+/// Appends one event after the head of the shared stream, and repeats that until no other writer was faster.
 async fn append_after_conflicts(store: &dyn EventStore, body: &str) {
     loop {
         let mut writer = StreamWriter::new(1);

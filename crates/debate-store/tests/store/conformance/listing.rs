@@ -1,4 +1,4 @@
-//! Lists of debates, told from their events.
+//! Lists of debates, derived from their events.
 
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ async fn debates_are_listed_newest_first_with_their_latest_lifecycle_event(store
     assert_eq!(store.list(filter()).await.unwrap(), []);
     five(&*store).await;
     let listed = store.list(filter()).await.unwrap();
-    let told: Vec<_> = listed
+    let rows: Vec<_> = listed
         .iter()
         .map(|it| {
             let last = it.last_of_kinds.as_ref().unwrap();
@@ -57,7 +57,7 @@ async fn debates_are_listed_newest_first_with_their_latest_lifecycle_event(store
         })
         .collect();
     assert_eq!(
-        told,
+        rows,
         [
             (30, 1, 1, "opened"),
             (40, 4, 4, "concluded"),
@@ -74,7 +74,7 @@ async fn debates_are_listed_newest_first_with_their_latest_lifecycle_event(store
     assert!(unknowing.iter().all(|it| it.last_of_kinds.is_none()));
 }
 
-/// Reads a list in pages of one; one that is not full is the last, as for whoever reads all of a list.
+/// Reads a list in pages of one. As for any client that reads a whole list, a page that is not full is the last.
 async fn in_pages(store: &dyn EventStore, filter: &ListFilter) -> Vec<Listed> {
     let mut found: Vec<Listed> = Vec::new();
     loop {

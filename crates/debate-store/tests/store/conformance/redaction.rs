@@ -15,10 +15,10 @@ on_every_store! {
     k15_a_redacted_append_repeated_is_still_success,
 }
 
-fn told(writer: &mut StreamWriter) -> Append {
+fn append_with_prose(writer: &mut StreamWriter) -> Append {
     let envelopes = vec![
-        writer.told("opened", "{\"n\":1}", "{\"text\":\"one\"}"),
-        writer.told("told", "{\"n\":2}", "{\"text\":\"two\"}"),
+        writer.event_with_prose("opened", "{\"n\":1}", "{\"text\":\"one\"}"),
+        writer.event_with_prose("said", "{\"n\":2}", "{\"text\":\"two\"}"),
         writer.event("noted", "{\"n\":3}"),
     ];
     Append::new(writer.stream, Seq::START, envelopes)
@@ -26,7 +26,7 @@ fn told(writer: &mut StreamWriter) -> Append {
 
 async fn k15_redaction_deletes_the_prose_and_nothing_else(store: Arc<dyn EventStore>) {
     let mut writer = StreamWriter::new(1);
-    let append = told(&mut writer);
+    let append = append_with_prose(&mut writer);
     let mut wanted: Vec<Envelope> = append.envelopes().iter().map(|it| Envelope::clone(it)).collect();
     store.append(append).await.unwrap();
     store.redact(writer.stream, Seq(2)).await.unwrap();
@@ -43,7 +43,7 @@ async fn k15_redaction_deletes_the_prose_and_nothing_else(store: Arc<dyn EventSt
 
 async fn k15_an_event_that_is_not_there_cannot_be_redacted(store: Arc<dyn EventStore>) {
     let mut writer = StreamWriter::new(1);
-    store.append(told(&mut writer)).await.unwrap();
+    store.append(append_with_prose(&mut writer)).await.unwrap();
     for seq in [Seq(0), Seq(4), Seq(u64::MAX)] {
         let refused = store.redact(writer.stream, seq).await;
         assert!(matches!(refused, Err(RedactError::NotFound { seq: found, .. }) if found == seq));
@@ -53,7 +53,7 @@ async fn k15_an_event_that_is_not_there_cannot_be_redacted(store: Arc<dyn EventS
 }
 
 async fn k15_a_redacted_append_repeated_is_still_success(store: Arc<dyn EventStore>) {
-    let append = told(&mut StreamWriter::new(1));
+    let append = append_with_prose(&mut StreamWriter::new(1));
     let position = store.append(append.clone()).await.unwrap();
     store.redact(append.stream, Seq(1)).await.unwrap();
     assert_eq!(store.append(append.clone()).await.unwrap(), position);

@@ -115,7 +115,8 @@ async fn words_that_would_end_a_statement_are_stored_and_found_as_they_are(store
     for (id, word) in (1..).zip(odd) {
         let mut writer = StreamWriter::new(id).with_tenant(word);
         let body = serde_json::json!({ "format": word }).to_string();
-        let events = vec![writer.told("opened", &body, word), writer.told(word, &body, word)];
+        let events =
+            vec![writer.event_with_prose("opened", &body, word), writer.event_with_prose(word, &body, word)];
         let append = Append::new(writer.stream, Seq::START, events.clone());
         store.append(append.with_request(key(word, word, word))).await.unwrap();
         assert_eq!(read_stream(&*store, writer.stream).await, events, "{word:?}");

@@ -68,7 +68,7 @@ async fn k10_those_who_wait_and_never_look_cost_writers_nothing(store: Arc<dyn E
     for wait in &mut waits {
         assert!(poll!(wait.as_mut()).is_pending());
     }
-    // Nobody polls the waits while these are written.
+    // The waits are not polled while these are written.
     for _ in 0..50 {
         store.append(writer.append(1)).await.unwrap();
     }

@@ -114,7 +114,7 @@ fn d8_skills_are_ones_own_else_those_by_name_else_everybodys() {
 }
 
 #[test]
-fn k12_everything_that_is_wrong_is_told_at_once() {
+fn k12_all_violations_are_reported_at_once() {
     let request = json!({
         "format": "deliberation",
         "topic": " ",
@@ -214,7 +214,7 @@ fn d1_a_deadline_is_given_once() {
 }
 
 #[test]
-fn k12_the_consensus_is_kept_back_for_whoever_sums_up() {
+fn k12_limits_reserve_tokens_for_the_consensus() {
     let mut request = with("orchestrator", json!({"nom": "mo"}));
     request["options"] = json!({"limits": {"input_tokens_max": 59_999, "output_tokens_max": 3_999}});
     let too_little = [

@@ -104,7 +104,7 @@ impl<'a> Options<'a> {
         self.weight(criterion).is_some() && self.rubrics.iter().any(|rubric| rubric.criterion == criterion)
     }
 
-    /// Notes personas of nobody in the debate.
+    /// Notes personas of roles that are not in the debate.
     pub(super) fn check_roles(&self, roles: &[Role]) {
         for (name, entry) in self.fields.field("personas").known_entries(PARTICIPANTS_MAX) {
             if !roles.iter().any(|role| role.as_str() == name) {

@@ -240,7 +240,7 @@ fn p5_a_new_criterion_brings_its_rubric_and_its_weight() {
     assert_eq!(violations(&request.to_string()), [refused]);
     request["options"] = json!({
         "weights": {"relevance": 0.5},
-        "rubrics": {"relevance": {"bands": {"0.5-1.0": "to the point", "0.0-0.5": "beside it"}}},
+        "rubrics": {"relevance": {"bands": {"0.5-1.0": "to the point", "0.0-0.5": "off the point"}}},
     });
     let (config, brief, _) = accepted(&request);
     assert_eq!((config.criteria[0].weight, config.criteria[1].weight), (0.2, 0.5));
@@ -300,7 +300,7 @@ fn k8_limits_can_be_set_but_never_below_what_closing_needs() {
     assert_eq!(
         (limits.cost_micros_max, limits.closing_cost_micros),
         (Some(250_000), 0),
-        "nobody knows prices yet"
+        "prices are not known yet"
     );
     check_refused(
         "options.limits",
@@ -333,7 +333,7 @@ fn k12_outcomes_are_one_to_fifty_with_ids_that_can_be_read() {
 }
 
 #[test]
-fn k12_of_a_list_or_map_that_is_too_long_its_length_alone_is_told() {
+fn k12_too_long_lists_and_maps_report_only_their_length() {
     let map = |many: usize| (0..many).map(|n| (format!("no name {n}"), json!("no value"))).collect::<Value>();
     for (path, max) in [
         ("options.personas", 20),
@@ -341,8 +341,8 @@ fn k12_of_a_list_or_map_that_is_too_long_its_length_alone_is_told() {
         ("options.rubrics", 10),
         ("options.models.roles", 21),
     ] {
-        let told = format!("{path}: has {} entries; {max} are allowed", max + 1);
-        check_refused(path, map(max + 1), &[&told]);
+        let reason = format!("{path}: has {} entries; {max} are allowed", max + 1);
+        check_refused(path, map(max + 1), &[&reason]);
         assert!(
             violations(&with(path, map(max)).to_string()).len() >= max,
             "{path}: of one that is not each is"
@@ -384,7 +384,7 @@ fn k12_a_repeated_key_is_refused_wherever_it_stands() {
             "task_id: is given more than once",
         ]
     );
-    assert!(found[3].starts_with("config.rounds: "), "what else is wrong is told with them: {found:?}");
+    assert!(found[3].starts_with("config.rounds: "), "other violations are reported with them: {found:?}");
 }
 
 #[test]
@@ -410,9 +410,9 @@ fn k12_however_long_its_words_are_a_violation_says_no_more_of_them_than_their_be
         (json!({ "format": [long] }), 2_020),
         (with("options", json!({ long.as_str(): 1 })), 540),
     ] {
-        let told = violations(&json.to_string());
-        let longest = told.iter().map(String::len).max().unwrap();
-        assert!((at_most - 40..=at_most).contains(&longest), "{longest} bytes of {told:?}");
+        let found = violations(&json.to_string());
+        let longest = found.iter().map(String::len).max().unwrap();
+        assert!((at_most - 40..=at_most).contains(&longest), "{longest} bytes of {found:?}");
     }
 }
 

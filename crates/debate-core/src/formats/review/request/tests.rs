@@ -153,12 +153,12 @@ fn k13_no_reviewer_is_called_by_a_word_of_the_judges_wherever_and_however_it_is_
         for word in
             [word.to_owned(), word.to_uppercase(), format!("{}{}", word[..1].to_uppercase(), &word[1..])]
         {
-            let told = format!("{word:?} is a word of the judge's, and nobody's name");
+            let reason = format!("{word:?} is reserved for the judge; choose another name");
             let found = violations(&json!({"format": "review", "critiques": [{"role": word}]}));
-            assert_eq!(found, [format!("critiques[0].role: {told}")]);
+            assert_eq!(found, [format!("critiques[0].role: {reason}")]);
             let conflict = json!({"type": "x", "target": "t", "ops": ops(&word)});
             let found = violations(&json!({"format": "review", "critiques": [], "conflicts": [conflict]}));
-            assert_eq!(found[0], format!("conflicts[0].ops[0].reviewer_role: {told}"));
+            assert_eq!(found[0], format!("conflicts[0].ops[0].reviewer_role: {reason}"));
         }
     }
 }
@@ -186,7 +186,7 @@ fn k12_everything_that_is_wrong_is_named() {
             "critiques[0].role: must be 1 to 64 ASCII letters, digits, underscores, hyphens or full stops",
             "critiques[0].findings[0]: must not be empty",
             "critiques[0].operations[0].target: is required",
-            "critiques[1].role: \"Tie\" is a word of the judge's, and nobody's name",
+            "critiques[1].role: \"Tie\" is reserved for the judge; choose another name",
             "critiques[1].system_prompt: must be a text",
             "critiques[2].operations[0].op: is required",
             "critiques[2].operations[1].reviewer_role: must be \"x\", whose critique this is",
@@ -249,7 +249,7 @@ fn k12_what_is_kept_back_for_judges_is_so_for_reviewers_whose_names_are_refused(
     given["conflicts"] = json!([{"target": "t"}, {"type": "x", "target": "t", "ops": [{"op": 3}]}]);
     given["options"]["limits"]["input_tokens_max"] = json!(7_999);
     assert_eq!(refused(&given)[..1], ["conflicts[0].type: is required"]);
-    assert_eq!(refused(&given).last(), Some(&least(8_000)), "of the second nobody can tell who would debate");
+    assert_eq!(refused(&given).last(), Some(&least(8_000)), "the pair of the second conflict is unknown");
 }
 
 #[test]

@@ -33,7 +33,7 @@ pub struct Comparison {
     pub conditions: Vec<String>,
 }
 
-/// What a variant is held to, beside what is measured.
+/// What a variant has to fulfill, in addition to what is measured.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Terms<'a> {
     /// Whether it has to be faster.

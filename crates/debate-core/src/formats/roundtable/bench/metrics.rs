@@ -72,7 +72,8 @@ pub struct ContentMetrics {
 pub struct ConsensusMetrics {
     /// The level of agreement after the last round, in [0, 1].
     pub agreement_level: f64,
-    /// The first round after which nobody moved; the mean over those in which there is one, null where there is none.
+    /// The first round after which no agent moved; the mean over the roundtables that have one, null if none
+    /// has.
     pub convergence_round: Option<f64>,
     /// The share of roundtables that warn of groupthink, in [0, 1].
     pub groupthink_share: f64,

@@ -15,7 +15,7 @@ const SCENARIOS_MAX: usize = 50;
 /// What a simulation cannot show of a variant that asks a lighter model, for fewer tokens or without a cache of tools.
 const UNSEEN: &str = "drawn latencies know no model, no length and no tool: whether `sequential` makes it faster is for a real model \
                       to show";
-/// What a scenario has beside the fields of a request.
+/// The fields of a scenario in addition to those of a request.
 const OWN: [&str; 3] = ["name", "baseline", "reported_issues"];
 
 /// One scenario.
@@ -32,10 +32,11 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Returns what this variant is held to beside its baseline: to be faster where more of a round runs side by side, or
-    /// where what shortens sequential modes is another (rule T8).
+    /// Returns what this variant has to fulfill against its baseline: to be faster if more of a round runs in
+    /// parallel, or if it shortens sequential modes in another way (rule T8).
     ///
-    /// With `is_simulated`, latencies are drawn whoever is asked for how many tokens, so that the latter cannot be judged.
+    /// With `is_simulated`, drawn latencies depend neither on the model nor on the number of tokens, so the
+    /// other way cannot be judged.
     #[must_use]
     pub fn terms<'a>(&'a self, baseline: &Self, is_simulated: bool) -> Terms<'a> {
         let (own, other) = (&self.request.config, &baseline.request.config);

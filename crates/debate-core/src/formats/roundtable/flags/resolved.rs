@@ -43,7 +43,8 @@ impl Flags {
         said(&self.tools_max_calls).unwrap_or_else(|| self.pattern(mode).tool_calls_max())
     }
 
-    /// Returns the fewest tool calls that a response is asked for: one, where any may be made and nobody says otherwise.
+    /// Returns the fewest tool calls that a response is asked for: one, if any may be made and no source says
+    /// otherwise.
     #[must_use]
     pub fn tool_calls_min(&self, mode: Mode) -> u32 {
         said(&self.tools_min_calls).unwrap_or(self.tools_min_calls.value.0).min(self.tool_calls_max(mode))

@@ -43,14 +43,14 @@ fn t9_the_session_is_over_the_environment_and_that_over_the_default() {
         "tool_enforcement": { "level": "strict", "minCalls": 2 },
     }));
     let flags = said.unwrap().under(&environment.unwrap());
-    let told: Vec<String> = flags
+    let given: Vec<String> = flags
         .entries()
         .into_iter()
         .filter(|entry| entry.source != Source::Default)
         .map(|entry| format!("{}={} {}", entry.flag, entry.value, entry.source.as_str()))
         .collect();
     assert_eq!(
-        told,
+        given,
         [
             r#"sequential_parallelization.modes=["socratic","adversarial"] environment"#,
             r#"tool_enforcement.level="strict" session"#,
@@ -112,20 +112,20 @@ fn t9_sources_that_contradict_each_other_are_named() {
     let environment = environment(&[("ROUNDTABLE_TOOL_MAX_CALLS", "1")]).unwrap();
     let flags = session(&json!({ "tool_enforcement": { "min_calls": 3 } })).unwrap();
     assert_eq!(flags.check_session(Mode::Delphi), Ok(()), "the environment may allow more");
-    let told = |environment: &Flags, mode| flags.admitted(environment, mode).unwrap_err().to_string();
+    let refusal = |environment: &Flags, mode| flags.admitted(environment, mode).unwrap_err().to_string();
     assert_eq!(
-        told(&environment, Mode::Delphi),
+        refusal(&environment, Mode::Delphi),
         "flags.tool_enforcement.min_calls: is 3 (session), above max_calls, which is 1 (environment) in delphi"
     );
     assert_eq!(
-        told(&Flags::default(), Mode::Adversarial),
+        refusal(&Flags::default(), Mode::Adversarial),
         "flags.tool_enforcement.min_calls: is 3 (session), above max_calls, which is 2 (default) in adversarial"
     );
     assert!(flags.admitted(&Flags::default(), Mode::Delphi).is_ok());
 }
 
-/// The level, and the fewest and the most tool calls, as a mode's flags are told.
-fn told(flags: &Flags, mode: Mode) -> String {
+/// Returns the level, and the fewest and the most tool calls, as a mode's flags report them.
+fn reported(flags: &Flags, mode: Mode) -> String {
     let entries = flags.admitted(&Flags::default(), mode).unwrap().entries();
     let value = |flag: &str| entries.iter().find(|entry| entry.flag == flag).unwrap().value.to_string();
     let paths =
@@ -134,7 +134,7 @@ fn told(flags: &Flags, mode: Mode) -> String {
 }
 
 #[test]
-fn t9_flags_are_told_as_they_are_in_force_in_each_mode() {
+fn t9_flags_are_reported_as_in_force_in_each_mode() {
     let on = json!({ "sequential_parallelization": { "enabled": true } });
     let none = json!({ "tool_enforcement": { "max_calls": 0 } });
     let [plain, on, none] = [&json!({}), &on, &none].map(|flags| session(flags).unwrap());
@@ -147,9 +147,9 @@ fn t9_flags_are_told_as_they_are_in_force_in_each_mode() {
         (Mode::Delphi, "full 1 6", "full 1 6"),
         (Mode::RedTeamBlueTeam, "full 1 6", "full 1 6"),
     ] {
-        assert_eq!(told(&plain, mode), by_default, "{mode:?}");
-        assert_eq!(told(&on, mode), when_enabled, "{mode:?}");
-        assert!(told(&none, mode).ends_with(" 0 0"), "{mode:?}");
+        assert_eq!(reported(&plain, mode), by_default, "{mode:?}");
+        assert_eq!(reported(&on, mode), when_enabled, "{mode:?}");
+        assert!(reported(&none, mode).ends_with(" 0 0"), "{mode:?}");
         // What was admitted once can be admitted again.
         let once = plain.admitted(&Flags::default(), mode).unwrap();
         assert_eq!(once.admitted(&Flags::default(), mode), Ok(once.clone()), "{mode:?}");

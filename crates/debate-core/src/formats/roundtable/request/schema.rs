@@ -69,6 +69,7 @@ fn options() -> Value {
             "effort": effort_schema(Some(&kinds)),
             "output_tokens": output_tokens_schema(&kinds),
             "language": { "type": "string", "description": "BCP 47 tag of the answers' language" },
+            "as_of": { "type": "string", "description": "moment or day that prompts state, such as 2026-11-21" },
             "models": {
                 "type": "object",
                 "properties": {

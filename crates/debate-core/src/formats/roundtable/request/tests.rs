@@ -96,7 +96,7 @@ fn t7_perspectives_are_assigned_in_order_by_lot_or_by_name() {
 }
 
 #[test]
-fn t7_a_perspective_that_nobody_knows_or_needs_is_refused() {
+fn t7_unknown_or_unneeded_perspectives_are_refused() {
     let mut panel = request("expert-panel");
     panel["perspective_config"] = json!({ "assignment_strategy": "lottery" });
     let [found] = &refused(&panel)[..] else { panic!("{:?}", refused(&panel)) };

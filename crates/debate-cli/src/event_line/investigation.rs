@@ -9,10 +9,10 @@ use debate_core::formats::investigation::fact::{
 };
 use debate_core::prose::{Prose, REDACTED};
 
-use super::{Severity, Tell, Told, quoted};
+use super::{EventLine, Severity, Tell, quoted};
 
 impl Tell for Investigation {
-    fn tell(_debate: &Debate<Self>, fact: &Fact) -> Told {
+    fn tell(_debate: &Debate<Self>, fact: &Fact) -> EventLine {
         match fact {
             Fact::HypothesesProposed(proposed) => {
                 let refused = match proposed.refused {
@@ -21,7 +21,7 @@ impl Tell for Investigation {
                 };
                 let count = counted(proposed.count, "hypothesis", "hypotheses");
                 let text = format!("proposed {count}{refused}");
-                Told::new(Severity::Mark, Some(&LEAD.into()), text)
+                EventLine::new(Severity::Mark, Some(&LEAD.into()), text)
             }
             Fact::EvidenceReported(reported) => report(reported),
             Fact::ChallengeRaised(raised) => challenge(raised),
@@ -30,7 +30,7 @@ impl Tell for Investigation {
                 let words = words(&status.prose, |said| &said.summary);
                 let answered = counted(answered, "challenge", "challenges");
                 let text = format!("{answered} answered: {}", quoted(words));
-                Told::new(Severity::Step, Some(&SYNTHESIZER.into()), text)
+                EventLine::new(Severity::Step, Some(&SYNTHESIZER.into()), text)
             }
             Fact::ViolationFound(found) => violation(found),
             Fact::RoundSummarised(summary) => {
@@ -40,12 +40,12 @@ impl Tell for Investigation {
                 });
                 let standings: Vec<String> = standings.collect();
                 let text = format!("round {} is over: {}", summary.round, standings.join(", "));
-                Told::new(Severity::Mark, None, text)
+                EventLine::new(Severity::Mark, None, text)
             }
             Fact::VerdictRendered(verdict) => ruling(verdict),
             Fact::ConclusionConveyed(conveyed) => {
                 let text = quoted(words(&conveyed.prose, |said| &said.text));
-                Told::new(Severity::Mark, Some(&LEAD.into()), text)
+                EventLine::new(Severity::Mark, Some(&LEAD.into()), text)
             }
         }
     }
@@ -55,7 +55,7 @@ fn words<T>(prose: &Prose<T>, of: impl Fn(&T) -> &String) -> &str {
     prose.shown().map_or(REDACTED, |said| of(said).as_str())
 }
 
-fn report(reported: &EvidenceReported) -> Told {
+fn report(reported: &EvidenceReported) -> EventLine {
     let (before, now) = (reported.before, reported.confidence);
     let did = match reported.stage {
         Stage::Report => "reports on",
@@ -69,26 +69,26 @@ fn report(reported: &EvidenceReported) -> Told {
         reported.hypothesis,
         reported.status.as_str(),
     );
-    Told::new(Severity::Step, Some(&reported.investigator), text)
+    EventLine::new(Severity::Step, Some(&reported.investigator), text)
 }
 
-fn challenge(raised: &ChallengeRaised) -> Told {
-    let whom = raised.hypothesis.map_or_else(|| "nobody".to_owned(), |number| format!("H{number}"));
+fn challenge(raised: &ChallengeRaised) -> EventLine {
+    let whom = raised.hypothesis.map_or_else(|| "no hypothesis".to_owned(), |number| format!("H{number}"));
     let ignored = if raised.stands { "" } else { " (ignored)" };
     let reason = quoted(words(&raised.prose, |said| &said.challenge));
     let text = format!("{} to {whom}{ignored}: {reason}", raised.id);
-    Told::new(Severity::Step, Some(&DEVILS_ADVOCATE.into()), text)
+    EventLine::new(Severity::Step, Some(&DEVILS_ADVOCATE.into()), text)
 }
 
-fn violation(found: &ViolationFound) -> Told {
+fn violation(found: &ViolationFound) -> EventLine {
     let act = found.act.map_or_else(String::new, |act| format!(" ({})", act.as_str()));
     let challenge = found.challenge.map_or_else(String::new, |id| format!(" {id}"));
     let text = format!("broke {}{act}{challenge}: {}", found.violation.as_str(), found.consequence.as_str());
-    Told::new(Severity::Trouble, Some(&found.by), text)
+    EventLine::new(Severity::Trouble, Some(&found.by), text)
 }
 
-fn ruling(verdict: &VerdictRendered) -> Told {
+fn ruling(verdict: &VerdictRendered) -> EventLine {
     let needs = if verdict.needs_more_information { ", more information is needed" } else { "" };
     let text = format!("verdict: H{}, named by {}{needs}", verdict.hypothesis, verdict.named_by.as_str());
-    Told::new(Severity::Mark, Some(&SYNTHESIZER.into()), text)
+    EventLine::new(Severity::Mark, Some(&SYNTHESIZER.into()), text)
 }

@@ -1,14 +1,14 @@
-//! Work of the page that is done beside the work that debates are waiting for.
+//! Runs computations for the page on blocking threads, so that they do not delay running debates.
 
 use tokio::task;
 
 use crate::refused::Refused;
 
-/// Computes on a thread of its own.
+/// Runs a computation on a blocking thread.
 ///
 /// # Errors
-/// [`Refused::Defect`] where that panics; the log tells with what.
-pub(crate) async fn beside<T: Send + 'static>(
+/// [`Refused::Defect`] if the computation panics; the panic message is logged.
+pub(crate) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Refused> {
     task::spawn_blocking(work).await.map_err(|error| Refused::defect(&error))
@@ -29,7 +29,7 @@ mod tests {
         let log = tempfile::NamedTempFile::new().unwrap();
         let logging = tracing_subscriber::fmt().with_writer(Arc::new(log.reopen().unwrap())).finish();
         let _listening = tracing::subscriber::set_default(logging);
-        let answer = beside(|| panic!("password sesame")).await.map(|(): ()| ()).into_response();
+        let answer = run_blocking(|| panic!("password sesame")).await.map(|(): ()| ()).into_response();
         assert_eq!(answer.status(), 500);
         let body = to_bytes(answer.into_body(), usize::MAX).await.unwrap();
         assert!(body.starts_with(b"{") && !String::from_utf8_lossy(&body).contains("sesame"), "{body:?}");

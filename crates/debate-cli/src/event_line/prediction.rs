@@ -9,7 +9,7 @@ use debate_core::formats::prediction::fact::{
 use debate_core::measures::consensus::Direction;
 use debate_core::measures::distribution::{Distribution, Repair};
 
-use super::{Severity, Tell, Told};
+use super::{EventLine, Severity, Tell};
 use crate::page::{percent, score};
 use crate::plain::one_line;
 
@@ -17,15 +17,19 @@ use crate::plain::one_line;
 const OUTCOMES_SHOWN: usize = 3;
 
 impl Tell for Prediction {
-    fn tell(debate: &Debate<Self>, fact: &Fact) -> Told {
+    fn tell(debate: &Debate<Self>, fact: &Fact) -> EventLine {
         let config = debate.config();
         match fact {
-            Fact::ArgumentMade(made) => Told::new(Severity::Step, Some(&made.role), argued(config, made)),
-            Fact::ArgumentScored(scored) => {
-                Told::new(Severity::Step, Some(&scored.role), was_scored(config, scored))
+            Fact::ArgumentMade(made) => {
+                EventLine::new(Severity::Step, Some(&made.role), argued(config, made))
             }
-            Fact::RoundSummarised(summary) => Told::new(Severity::Mark, None, summed_up(summary)),
-            Fact::JudgementRendered(judgement) => Told::new(Severity::Mark, None, judged(config, judgement)),
+            Fact::ArgumentScored(scored) => {
+                EventLine::new(Severity::Step, Some(&scored.role), was_scored(config, scored))
+            }
+            Fact::RoundSummarised(summary) => EventLine::new(Severity::Mark, None, summed_up(summary)),
+            Fact::JudgementRendered(judgement) => {
+                EventLine::new(Severity::Mark, None, judged(config, judgement))
+            }
         }
     }
 }

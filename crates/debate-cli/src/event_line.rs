@@ -1,4 +1,4 @@
-//! Events in words: one line for each, the same wherever events are shown.
+//! Describes each event in one line. Every view of events shows the same line.
 
 mod deliberation;
 mod investigation;
@@ -38,18 +38,18 @@ pub(crate) enum Severity {
     Mark,
 }
 
-/// One event in words.
+/// One event, described in one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct EventLine {
     /// How much it matters.
     pub(crate) weight: Severity,
-    /// Whom it is about; nobody where it is about the debate.
+    /// The role that the event is about; `None` if the event is about the debate.
     pub(crate) who: Option<Role>,
     /// What happened.
     pub(crate) text: String,
 }
 
-impl Told {
+impl EventLine {
     fn new(weight: Severity, who: Option<&Role>, text: impl Into<String>) -> Self {
         Self { weight, who: who.cloned(), text: text.into() }
     }
@@ -63,29 +63,29 @@ impl Told {
     }
 }
 
-/// A format whose facts can be told.
+/// A format whose facts can be described.
 pub(crate) trait Tell: Format {
-    /// Tells a fact of a debate that it was folded into already.
-    fn tell(debate: &Debate<Self>, fact: &Self::Fact) -> Told;
+    /// Describes a fact of a debate. The debate already includes the fact.
+    fn tell(debate: &Debate<Self>, fact: &Self::Fact) -> EventLine;
 }
 
-/// Tells a stored event of a debate that it was folded into already.
-pub(crate) fn tell(debate: &AnyDebate, envelope: &Envelope) -> Result<Told, DecodeError> {
+/// Describes a stored event of a debate. The debate already includes the event.
+pub(crate) fn tell(debate: &AnyDebate, envelope: &Envelope) -> Result<EventLine, DecodeError> {
     match debate {
-        AnyDebate::Prediction(debate) => told::<Prediction>(debate, envelope),
-        AnyDebate::Deliberation(debate) => told::<Deliberation>(debate, envelope),
-        AnyDebate::Roundtable(debate) => told::<Roundtable>(debate, envelope),
-        AnyDebate::Review(debate) => told::<Review>(debate, envelope),
-        AnyDebate::Investigation(debate) => told::<Investigation>(debate, envelope),
+        AnyDebate::Prediction(debate) => describe::<Prediction>(debate, envelope),
+        AnyDebate::Deliberation(debate) => describe::<Deliberation>(debate, envelope),
+        AnyDebate::Roundtable(debate) => describe::<Roundtable>(debate, envelope),
+        AnyDebate::Review(debate) => describe::<Review>(debate, envelope),
+        AnyDebate::Investigation(debate) => describe::<Investigation>(debate, envelope),
     }
 }
 
-fn told<F: Tell>(debate: &Debate<F>, envelope: &Envelope) -> Result<Told, DecodeError> {
+fn describe<F: Tell>(debate: &Debate<F>, envelope: &Envelope) -> Result<EventLine, DecodeError> {
     let recorded = codec::decode::<F>(envelope)?;
     Ok(match &recorded.event {
         Event::Opened(_) => {
             let title = F::title(debate.brief()).unwrap_or_else(|| debate_core::prose::REDACTED.to_owned());
-            Told::new(Severity::Mark, None, format!("opened: {}", quoted(&title)))
+            EventLine::new(Severity::Mark, None, format!("opened: {}", quoted(&title)))
         }
         Event::Kernel(event) => kernel::tell(event),
         Event::Fact(fact) => F::tell(debate, fact),

@@ -7,28 +7,28 @@ use debate_core::formats::review::config::Side;
 use debate_core::formats::review::fact::{Fact, PairJudged, Winner};
 use debate_core::prose::REDACTED;
 
-use super::{Severity, Tell, Told, quoted};
+use super::{EventLine, Severity, Tell, quoted};
 
 impl Tell for Review {
-    fn tell(debate: &Debate<Self>, fact: &Fact) -> Told {
+    fn tell(debate: &Debate<Self>, fact: &Fact) -> EventLine {
         match fact {
             Fact::ReviewSkipped(skipped) => {
                 let (found, needed) = (skipped.conflicts, skipped.min_conflicts_to_trigger);
                 let why = skipped.why.as_str().replace('_', " ");
                 let found = counted(found, "conflict", "conflicts");
-                let text = format!("nobody debates: {why} ({found}, {needed} start a debate)");
-                Told::new(Severity::Mark, None, text)
+                let text = format!("no debate runs: {why} ({found}, {needed} start a debate)");
+                EventLine::new(Severity::Mark, None, text)
             }
             Fact::SpeechMade(made) => {
                 let words = made.prose.shown().map_or(REDACTED, |prose| prose.text.as_str());
                 let kind = made.speech.as_str();
                 let text = format!("{} ({kind}, pair {})", quoted(words), made.pair);
-                Told::new(Severity::Step, Some(&made.role), text)
+                EventLine::new(Severity::Step, Some(&made.role), text)
             }
-            Fact::PairJudged(judged) => Told::new(Severity::Mark, None, verdict(debate, judged)),
+            Fact::PairJudged(judged) => EventLine::new(Severity::Mark, None, verdict(debate, judged)),
             Fact::PairFailed(failed) => {
                 let text = format!("pair {} ends: {} has no usable answer", failed.pair, failed.call);
-                Told::new(Severity::Trouble, None, text)
+                EventLine::new(Severity::Trouble, None, text)
             }
         }
     }

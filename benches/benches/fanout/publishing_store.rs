@@ -1,4 +1,4 @@
-//! A store whose events are said to the floor as they are written.
+//! A store that also publishes its events to the floor as they are written.
 
 use std::sync::Arc;
 
@@ -11,21 +11,21 @@ use debate_store::{
 
 use crate::bare::{Channels, message};
 
-/// A store, and who hears of what is written to it.
+/// A store, and the channels that get what is written to it.
 #[derive(Clone)]
-pub(crate) struct Told {
+pub(crate) struct PublishingStore {
     pub(crate) kept: Arc<dyn EventStore>,
     pub(crate) channels: Channels,
 }
 
-impl std::fmt::Debug for Told {
+impl std::fmt::Debug for PublishingStore {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Told").field("kept", &self.kept).finish_non_exhaustive()
+        f.debug_struct("PublishingStore").field("kept", &self.kept).finish_non_exhaustive()
     }
 }
 
 #[async_trait]
-impl EventStore for Told {
+impl EventStore for PublishingStore {
     async fn append(&self, append: Append) -> Result<Position, AppendError> {
         let events = append.envelopes().to_vec();
         let position = self.kept.append(append).await?;

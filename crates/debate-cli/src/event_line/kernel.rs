@@ -10,19 +10,20 @@ use debate_core::limits::NO_DEADLINE_MS;
 use debate_core::prose::{Prose, REDACTED};
 use debate_core::stop::{Completeness, StopRule};
 
-use super::{Severity, Told, quoted};
+use super::{EventLine, Severity, quoted};
 use crate::failures;
 use crate::page::{span, thousands};
 use crate::prices::dollars;
 
 /// Tells an event.
-pub(super) fn tell(event: &KernelEvent) -> Told {
-    let detail = |call: &CallKey, text: String| Told::new(Severity::Detail, Some(&call.role), text);
-    let mark = |text: String| Told::new(Severity::Mark, None, text);
+pub(super) fn tell(event: &KernelEvent) -> EventLine {
+    let detail = |call: &CallKey, text: String| EventLine::new(Severity::Detail, Some(&call.role), text);
+    let mark = |text: String| EventLine::new(Severity::Mark, None, text);
     match event {
         KernelEvent::PhaseOpened(opened) => mark(format!("round {}: {}", opened.round, opened.phase)),
         KernelEvent::PhaseClosed(closed) => {
-            Told::new(Severity::Detail, None, format!("round {} ({}) is over", closed.round, closed.phase))
+            let text = format!("round {} ({}) is over", closed.round, closed.phase);
+            EventLine::new(Severity::Detail, None, text)
         }
         KernelEvent::CallStarted(started) => detail(&started.call, asked(started)),
         KernelEvent::TurnAnswered(turn) => {
@@ -42,7 +43,7 @@ pub(super) fn tell(event: &KernelEvent) -> Told {
         }
         KernelEvent::CallAnswered(answered) => detail(&answered.attempt.call, replied(answered)),
         KernelEvent::AttemptFailed(failed) => {
-            Told::new(Severity::Trouble, Some(&failed.attempt.call.role), failure(failed))
+            EventLine::new(Severity::Trouble, Some(&failed.attempt.call.role), failure(failed))
         }
         KernelEvent::AttemptAbandoned(abandoned) => {
             detail(&abandoned.attempt.call, format!("{} is given up", abandoned.attempt.call))
@@ -50,7 +51,7 @@ pub(super) fn tell(event: &KernelEvent) -> Told {
         KernelEvent::AnswerRejected(rejected) => {
             let (rules, why) = (rejected.rules.join(", "), words(&rejected.prose));
             let text = format!("is asked again ({rules}): {why}");
-            Told::new(Severity::Trouble, Some(&rejected.call.role), text)
+            EventLine::new(Severity::Trouble, Some(&rejected.call.role), text)
         }
         KernelEvent::CallVoided(voided) => {
             detail(&voided.call, format!("{} is asked anew: what it was shown has changed", voided.call))
@@ -101,7 +102,7 @@ fn asked(started: &CallStarted) -> String {
         Cause::First => None,
         Cause::Lost => Some("the attempt before was lost"),
         Cause::Reask => Some("again"),
-        Cause::Hedge => Some("beside the open attempt"),
+        Cause::Hedge => Some("in parallel with the open attempt"),
         Cause::Void => Some("anew"),
     };
     if let Some(again) = again {
@@ -153,13 +154,15 @@ fn failure(failed: &AttemptFailed) -> String {
     )
 }
 
-fn stop(fired: &StopRuleFired) -> Told {
+fn stop(fired: &StopRuleFired) -> EventLine {
     let rule = fired.name();
     let numbers = format!("{} against {}", fired.statistic, fired.threshold);
     match (fired.shadow, fired.rule) {
-        (true, _) => Told::new(Severity::Detail, None, format!("{rule} would stop the debate ({numbers})")),
+        (true, _) => {
+            EventLine::new(Severity::Detail, None, format!("{rule} would stop the debate ({numbers})"))
+        }
         (false, StopRule::Concluded | StopRule::MaxRounds) => {
-            Told::new(Severity::Detail, None, format!("the last round is over ({rule})"))
+            EventLine::new(Severity::Detail, None, format!("the last round is over ({rule})"))
         }
         (
             false,
@@ -172,7 +175,7 @@ fn stop(fired: &StopRuleFired) -> Told {
             | StopRule::Failed,
         ) => {
             let closing = if fired.closing { "; the closing synthesis follows" } else { "" };
-            Told::new(Severity::Mark, None, format!("stopped by {rule} ({numbers}){closing}"))
+            EventLine::new(Severity::Mark, None, format!("stopped by {rule} ({numbers}){closing}"))
         }
     }
 }

@@ -6,10 +6,10 @@ use debate_core::formats::roundtable::call::Kind;
 use debate_core::formats::roundtable::fact::Fact;
 use debate_core::prose::REDACTED;
 
-use super::{Severity, Tell, Told, quoted};
+use super::{EventLine, Severity, Tell, quoted};
 
 impl Tell for Roundtable {
-    fn tell(_debate: &Debate<Self>, fact: &Fact) -> Told {
+    fn tell(_debate: &Debate<Self>, fact: &Fact) -> EventLine {
         match fact {
             Fact::ResponseGiven(given) => {
                 let words = given.prose.shown().map_or(REDACTED, |prose| prose.position.as_str());
@@ -18,7 +18,7 @@ impl Tell for Roundtable {
                 let stance = stance.unwrap_or_default();
                 let again = if given.kind == Kind::Repoll { ", asked again" } else { "" };
                 let text = format!("{} ({stance}confidence {:.2}{again})", quoted(words), given.confidence);
-                Told::new(Severity::Step, Some(&given.agent), text)
+                EventLine::new(Severity::Step, Some(&given.agent), text)
             }
             Fact::RoundJudged(judged) => {
                 let found = judged.groupthink.as_ref().is_some_and(|found| found.detected);
@@ -29,7 +29,7 @@ impl Tell for Roundtable {
                     "round {round}{again}: agreement {:.2}, {camps} camps{warning}",
                     judged.agreement
                 );
-                Told::new(Severity::Mark, None, text)
+                EventLine::new(Severity::Mark, None, text)
             }
         }
     }
