@@ -6,6 +6,7 @@ use debate_core::call::Work;
 use debate_core::command::Command;
 use debate_core::event::{AttemptRef, CallStarted, Event, FailureKind, KernelEvent, ReplyFacts};
 use debate_core::format::Format;
+use debate_core::id::Timestamp;
 
 use crate::engine_shared::EngineShared;
 use crate::telemetry;
