@@ -25,7 +25,7 @@ pub trait ChatModel: Send + Sync {
         if self.is_simulated() { Place::Simulated } else { Place::Elsewhere }
     }
 
-    /// Answers `request`; `chunks` is told each piece of the answer's text as it arrives.
+    /// Answers `request`; `chunks` receives each piece of the answer's text as it arrives.
     ///
     /// The pieces joined are [`ChatReply::text`]. Dropping the future closes the connection and stops the provider's
     /// work as far as the provider allows (K9). Wire retries have ended when this returns (K5).

@@ -1,5 +1,6 @@
-//! A semaphore that all tenants share fairly. Where more wait than there are turns, tenants are served in a ring and each one's own in
-//! the order in which they came, so that whoever brings much waits behind itself and not before others.
+//! A semaphore that all tenants share fairly. If more callers wait than there are turns, tenants are served
+//! round-robin, and the callers of one tenant in order of arrival. A tenant with many calls therefore delays
+//! its own calls, not those of others.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -33,7 +34,7 @@ impl FairSemaphore {
         Self(Arc::new(Mutex::new(Queue { free: turns, ..Queue::default() })))
     }
 
-    /// Waits for a turn of a tenant; whoever stops waiting stands in nobody's way.
+    /// Waits for a turn of a tenant. A caller that stops waiting does not delay other callers.
     pub async fn take(&self, tenant: &str) -> Turn {
         let given = {
             let mut queue = self.queue();
@@ -42,10 +43,10 @@ impl FairSemaphore {
             }
             queue.join(tenant)
         };
-        given.await.expect("nobody leaves a line but with a turn, and the lines are kept here")
+        given.await.expect("a caller leaves the queue only with a turn, and `self` keeps the queue")
     }
 
-    /// Returns a turn that nobody waits for, if there is one.
+    /// Returns a turn that no caller waits for, if there is one.
     #[must_use]
     pub fn try_take(&self) -> Option<Turn> {
         self.queue().take_free().then(|| self.turn())
@@ -109,7 +110,7 @@ impl Queue {
     fn next(&mut self) -> Option<oneshot::Sender<Turn>> {
         while let Some(tenant) = self.ring.pop_front() {
             let Some(line) = self.lines.get_mut(&tenant) else { continue };
-            // It is the tenant's turn, whoever of its own has stopped waiting before.
+            // It is the tenant's turn even if some of its callers have stopped waiting.
             while line.front().is_some_and(oneshot::Sender::is_closed) {
                 line.pop_front();
             }

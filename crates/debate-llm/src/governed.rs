@@ -36,7 +36,7 @@ pub struct Governed {
     model: Arc<dyn ChatModel>,
     gate: Arc<Gate>,
     circuit: Mutex<Circuit>,
-    /// Told whenever a call comes back, as the circuit may let others through then.
+    /// Notified whenever a call returns, because the circuit may then let other calls through.
     changed: Notify,
 }
 
@@ -143,7 +143,7 @@ impl std::fmt::Debug for Governed {
     }
 }
 
-/// A call on its way through the circuit; when it is dropped, nobody knows what became of it.
+/// A call on its way through the circuit. If it is dropped, its outcome is unknown.
 struct Passage<'a> {
     governed: &'a Governed,
     ticket: Option<Ticket>,
@@ -246,8 +246,8 @@ fn spent(answered: &Result<ChatReply, ModelError>) -> (u64, Option<u64>) {
     };
     // What the provider did not even take up cost no tokens.
     let untouched = answered.as_ref().is_err_and(ModelError::should_retry_wire);
-    let told = usage.input.zip(usage.output).map(|(input, output)| input.saturating_add(output));
-    (1 + u64::from(retries), told.or(untouched.then_some(0)))
+    let tokens = usage.input.zip(usage.output).map(|(input, output)| input.saturating_add(output));
+    (1 + u64::from(retries), tokens.or(untouched.then_some(0)))
 }
 
 /// Returns what a failure says about whether the provider is at work; that a hurried call found no end says nothing.

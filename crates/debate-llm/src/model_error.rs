@@ -18,7 +18,7 @@ pub struct ModelError {
     /// What a person may read about it: one line, at most 200 characters and the address that was asked,
     /// never a key, never a whole provider body.
     pub message: Box<str>,
-    /// What a person can do about it, in a few words; empty where nobody knows.
+    /// What a person can do about it, in a few words; empty if unknown.
     pub advice: Box<str>,
     /// Whether a part of an answer had arrived before.
     pub received_any: bool,
@@ -56,10 +56,11 @@ impl ModelError {
         }
     }
 
-    /// Makes an error with the words of a provider, one line as long as they are: whoever knows the key blots
-    /// it out of them and then cuts them, with [`Self::safe`]. Cut first, a part of the key could stay.
+    /// Makes an error with a provider's message, as one line of any length. A caller that knows the key
+    /// redacts it and then truncates the message, with [`Self::safe`]. Truncating first could leave a part of
+    /// the key.
     #[cfg(feature = "http")]
-    pub(crate) fn told(kind: ModelErrorKind, message: &str) -> Self {
+    pub(crate) fn with_message(kind: ModelErrorKind, message: &str) -> Self {
         Self { message: one_line(message).into(), ..Self::new(kind, "") }
     }
 

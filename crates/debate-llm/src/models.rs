@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::ChatModel;
 
-/// One model for whoever names none, and further ones that requests may name; cheap to clone.
+/// A default model for requests that name none, and further models that requests may name. Cheap to clone.
 #[derive(Clone)]
 pub struct Models {
     /// The default one first; no name twice.
@@ -24,7 +24,7 @@ impl Models {
         Self { all: all.into() }
     }
 
-    /// Returns the model for whoever names none.
+    /// Returns the model for requests that name none.
     #[must_use]
     pub fn default_model(&self) -> &Arc<dyn ChatModel> {
         &self.all[0]

@@ -1,4 +1,4 @@
-//! A model that says what it was told to say; for tests that want one exact conversation.
+//! A model that gives scripted replies, for tests that need one exact conversation.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};

@@ -61,7 +61,7 @@ pub struct Flaws {
     pub missing_precedents: bool,
     /// No point of an earlier round is cited (P11).
     pub missing_citation: bool,
-    /// An outcome is named that nobody asked about (P7).
+    /// An outcome is named that the question does not list (P7).
     pub unknown_outcome: bool,
 }
 

@@ -4,8 +4,8 @@
 //! A field `histogram.NAME` or `monotonic_counter.NAME` is a measurement, the other fields are its attributes. Names
 //! are those of OpenTelemetry's conventions for generative AI where there is one (see docs/telemetry.md), else they begin
 //! with `debate.llm`. Times are in seconds. Nothing holds a key; a span holds what was said only where
-//! [`HttpConfig::captures_content`](crate::HttpConfig) is set. All are at DEBUG; that a circuit opens, and that a
-//! server refuses a part of requests, is told at WARN too.
+//! [`HttpConfig::captures_content`](crate::HttpConfig) is set. All are at DEBUG. A circuit that opens, and a
+//! server that refuses a part of requests, are also logged at WARN.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -145,7 +145,7 @@ impl<'a> Call<'a> {
         );
     }
 
-    /// Counts the tokens that the provider told; what it did not tell is not counted as none.
+    /// Counts the tokens that the provider reported; a count that it did not report is not counted as 0.
     fn tell_tokens(&self, usage: &Usage, answered_by: Option<&str>) {
         macro_rules! tokens {
             ($($metric:ident).+, $tokens:expr) => {

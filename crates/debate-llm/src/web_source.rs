@@ -25,14 +25,14 @@ pub struct WebSource {
     pub cited_text: Option<String>,
 }
 
-/// The pages of an answer, each once, in the order in which they are told of.
+/// The pages of an answer, each once, in the order in which the provider lists them.
 #[cfg(feature = "http")]
 #[derive(Debug, Default)]
 pub(crate) struct WebSources(Vec<WebSource>);
 
 #[cfg(feature = "http")]
 impl WebSources {
-    /// Takes a page, or what else is told of one that is known.
+    /// Takes a page, or further details of a page that is known.
     pub(crate) fn add(&mut self, url: &str, title: Option<&str>, cited_text: Option<&str>) {
         let url = url.trim();
         if url.is_empty() || url.chars().count() > URL_CHARS_MAX {
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn d9_a_page_is_told_of_once_with_all_that_is_cited_of_it() {
+    fn d9_web_sources_merge_the_citations_of_a_page() {
         let mut sources = WebSources::default();
         sources.add(" https://a.example/ ", None, None);
         sources.add("https://b.example/", Some(" B "), Some("One."));
@@ -84,10 +84,10 @@ mod tests {
         sources.add("https://b.example/", None, Some("Three."));
         sources.add("", Some("Nowhere"), None);
         sources.add(&format!("https://{}", "x".repeat(URL_CHARS_MAX)), None, None);
-        let told: Vec<_> =
+        let merged: Vec<_> =
             sources.into_vec().into_iter().map(|source| (source.title, source.cited_text)).collect();
         let text = |text: &str| Some(text.to_owned());
-        assert_eq!(told, [(text("A"), text("Two.")), (text("B"), text("One.\nThree."))]);
+        assert_eq!(merged, [(text("A"), text("Two.")), (text("B"), text("One.\nThree."))]);
     }
 
     #[test]

@@ -89,9 +89,9 @@ async fn ask_the_server(address: &str) {
     for task in tasks {
         assert_eq!(task.await.unwrap().unwrap().text, "hello");
     }
-    let (told, mut heard) = tokio::sync::mpsc::unbounded_channel();
+    let (sender, mut heard) = tokio::sync::mpsc::unbounded_channel();
     let request = request("silence");
-    let mut hear = move |delta: &str| told.send(delta.to_owned()).unwrap();
+    let mut hear = move |delta: &str| sender.send(delta.to_owned()).unwrap();
     tokio::select! {
         reply = model.complete(&request, &mut hear) => panic!("{reply:?}"),
         first = heard.recv() => assert_eq!(first.as_deref(), Some("hello")),
@@ -137,7 +137,7 @@ async fn serve(listener: TcpListener, acceptor: TlsAcceptor, seen: Arc<Seen>) {
 
 async fn answer(body: &str, stream: &mut SendStream<Bytes>, together: &Barrier, seen: &Seen) {
     if body.contains("together") {
-        // Nobody is answered before all have asked.
+        // No call is answered before all calls have arrived.
         together.wait().await;
     }
     if body.contains("alone") {

@@ -134,7 +134,7 @@ async fn k10_pieces_joined_are_the_text() {
 }
 
 #[tokio::test]
-async fn usage_is_told_and_the_output_limit_is_kept() {
+async fn usage_is_reported_and_the_output_limit_is_kept() {
     let whole = ask(&model("simulated"), &request("four", 0)).await.0.unwrap();
     assert_eq!(whole.usage.input, Some(1));
     let limited = ChatRequest { max_output_tokens: 5, ..request("four", 0) };

@@ -117,7 +117,7 @@ impl Prompts for DeliberationPrompts {
             write(visible, kind.template, &brief.topic, &shown, &skills, contents)
         };
         let sections = sections(&remarks, &skills);
-        // Rendered once ahead, so that a broken template is told apart from one that is too long.
+        // Render once before fitting, to distinguish a broken template from a prompt that is too long.
         let whole: Vec<Cow<'_, str>> = sections.iter().map(|section| Cow::Borrowed(section.text)).collect();
         user(&whole).map_err(broken)?;
         let bounds = Bounds { version, budget: INPUT_TOKENS, fixed: tokens::count(&system), room };

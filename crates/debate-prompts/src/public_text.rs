@@ -13,8 +13,8 @@ use thinking::ThinkingFilter;
 
 /// Turns chunks of a streaming reply into the text that may be shown (K10).
 ///
-/// Thinking that a chat template opened itself, of which only the closing tag is in the reply,
-/// cannot be told from an answer before that tag arrives; adapters keep it apart.
+/// If a chat template opens the thinking itself, the reply contains only the closing tag. Such
+/// thinking cannot be distinguished from an answer before that tag arrives; adapters keep it apart.
 #[derive(Debug)]
 pub struct PublicText {
     mode: Mode,

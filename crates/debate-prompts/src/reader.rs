@@ -54,7 +54,7 @@ pub enum ReadError {
         /// Length of the reply.
         bytes: usize,
     },
-    /// The reply has no text besides private thinking.
+    /// The reply has no text other than private thinking.
     #[error("reply is empty")]
     Empty,
     /// The reply has no JSON object.

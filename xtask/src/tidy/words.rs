@@ -69,12 +69,14 @@ const SOURCES_AS_SAID: [&str; 3] = [
 ];
 
 /// Texts in Rust sources that keep such a word, each with the start of the path of its sources.
-const TEXTS_AS_SAID: [(&str, &str); 9] = [
+const TEXTS_AS_SAID: [(&str, &str); 10] = [
     // The task of a new poll and of the first response, which models read.
     ("crates/debate-prompts/src/roundtable.rs", "nobody's answer and nobody sees yours before all"),
     ("crates/debate-prompts/src/roundtable.rs", "Nobody has spoken yet: take your own position."),
     // Rules of a roundtable, which models read.
     ("crates/debate-prompts/src/roundtable/", "that nobody has said yet"),
+    // The stand-in for texts of a prompt that are not written yet, by which the size of a prompt is estimated.
+    ("crates/debate-prompts/src/prediction/fits.rs", "nobody has written yet"),
     // The first line of simulated search results, which models read.
     ("crates/debate-cli/", "(simulated) Nobody searched"),
     // A field of an event and the reason for a void result, which stored logs contain.

@@ -116,7 +116,7 @@ fn add_blocks<'a>(content: &mut Vec<Block<'a>>, message: &'a Message) {
 /// Returns the arguments as the object that the protocol wants; what is none was cut short and is left out.
 fn input(call: &ToolCall) -> Input<'_> {
     match serde_json::from_str::<&RawValue>(&call.arguments) {
-        Ok(json) if json.get().starts_with('{') => Input::Told(json),
+        Ok(json) if json.get().starts_with('{') => Input::Object(json),
         Ok(_) | Err(_) => Input::Nothing {},
     }
 }
@@ -205,7 +205,7 @@ impl<'a> Block<'a> {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Input<'a> {
-    Told(&'a RawValue),
+    Object(&'a RawValue),
     Nothing {},
 }
 

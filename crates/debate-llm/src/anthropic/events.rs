@@ -51,10 +51,10 @@ impl Events for Blocks {
                 self.begin(message, answer);
             }
             "content_block_start" => {
-                let told = event.content_block.map_or("{}", RawValue::get).as_bytes();
-                let block = read_json(told)?;
+                let json = event.content_block.map_or("{}", RawValue::get).as_bytes();
+                let block = read_json(json)?;
                 self.last = event.index.unwrap_or(self.last + u64::from(self.has_blocks));
-                self.received.begin(read_json(told)?);
+                self.received.begin(read_json(json)?);
                 self.block(self.last, &block, answer, chunks);
             }
             "content_block_delta" => {
@@ -108,9 +108,9 @@ impl Blocks {
         answer: &mut Answer,
         chunks: &mut dyn ChunkSink,
     ) -> Result<(), ModelError> {
-        for (index, told) in (0..).zip(message.content.take().unwrap_or_default()) {
-            let block = read_json(told.get().as_bytes())?;
-            self.received.begin(read_json(told.get().as_bytes())?);
+        for (index, json) in (0..).zip(message.content.take().unwrap_or_default()) {
+            let block = read_json(json.get().as_bytes())?;
+            self.received.begin(read_json(json.get().as_bytes())?);
             self.block(index, &block, answer, chunks);
             self.end_block(index, answer);
         }

@@ -107,24 +107,24 @@ impl Candidates {
     fn call(
         &mut self,
         answer: &mut Answer,
-        told: FunctionCall<'_>,
+        function_call: FunctionCall<'_>,
         signature: Option<String>,
     ) -> Result<(), ModelError> {
-        if let Some(name) = told.name {
+        if let Some(name) = function_call.name {
             self.end_call(answer);
             let made_up = format!("call-{}", answer.tool_calls.len() + 1);
-            let id = told.id.filter(|id| !id.is_empty()).unwrap_or(made_up);
-            let call = ToolCall::new(id, name, told.args.map_or("{}", RawValue::get));
+            let id = function_call.id.filter(|id| !id.is_empty()).unwrap_or(made_up);
+            let call = ToolCall::new(id, name, function_call.args.map_or("{}", RawValue::get));
             self.growing = Some(GrowingCall::new(ToolCall { signature: signature.map(Into::into), ..call }));
         }
         answer.go_on();
         let Some(growing) = &mut self.growing else {
             return Err(malformed("a piece of a tool call has no call"));
         };
-        for piece in told.partial_args.into_iter().flatten() {
+        for piece in function_call.partial_args.into_iter().flatten() {
             growing.add(piece)?;
         }
-        if !told.will_continue.unwrap_or(false) {
+        if !function_call.will_continue.unwrap_or(false) {
             self.end_call(answer);
         }
         Ok(())

@@ -24,10 +24,10 @@ pub(super) struct PartialArg {
 }
 
 impl GrowingCall {
-    /// Begins with a call whose arguments are those already told.
+    /// Begins with a call and the arguments that it already has.
     pub(super) fn new(call: ToolCall) -> Self {
-        let told = serde_json::from_str(&call.arguments).ok().filter(Value::is_object);
-        Self { call, arguments: told.unwrap_or_else(|| Value::Object(Map::new())) }
+        let arguments = serde_json::from_str(&call.arguments).ok().filter(Value::is_object);
+        Self { call, arguments: arguments.unwrap_or_else(|| Value::Object(Map::new())) }
     }
 
     /// Puts a piece in its place; text grows, everything else is set.

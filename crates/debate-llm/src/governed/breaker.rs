@@ -32,7 +32,7 @@ pub(super) enum Outcome {
     Alive,
     /// The provider failed.
     Failed,
-    /// Nobody knows: the caller went away.
+    /// The outcome is unknown: the caller went away.
     Unknown,
 }
 
@@ -66,7 +66,7 @@ enum State {
     HalfOpen { is_trying: bool },
 }
 
-/// The state machine; it knows no time but what it is told.
+/// The state machine. It reads no clock: callers pass the time.
 #[derive(Debug)]
 pub(super) struct Breaker {
     policy: BreakerPolicy,

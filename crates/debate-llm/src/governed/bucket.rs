@@ -45,7 +45,7 @@ impl Bucket {
     /// Takes `cells`, or nothing.
     ///
     /// # Errors
-    /// The time until there will be so many, if nobody else takes any.
+    /// The time until that many are available, if no other caller takes any.
     pub(super) fn take(&self, cells: u32) -> Result<(), Duration> {
         let Some(cells) = NonZeroU32::new(cells.min(self.capacity)) else { return Ok(()) };
         match self.limiter.check_n(cells) {

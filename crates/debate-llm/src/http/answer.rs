@@ -120,9 +120,9 @@ impl Answer {
         self.has_last_count = self.is_complete();
     }
 
-    /// Returns what is known to be used (rule K3). What was written is known at the end of the answer alone:
-    /// what was counted before may be less than what is charged for. A 0 for what is there, as a prompt
-    /// always is, says that nobody counted.
+    /// Returns the usage that is known (rule K3). The number of tokens written is known only at the end of
+    /// the answer: an earlier count may be less than what is charged for. A 0 for something that is there,
+    /// as a prompt always is, means that the provider did not count.
     pub(super) fn used(&self) -> Usage {
         let Usage { input, output, reasoning, .. } = self.usage;
         let counted = |tokens: Option<u64>, is_there: bool| tokens.filter(|tokens| *tokens > 0 || !is_there);
@@ -181,7 +181,7 @@ impl Answer {
     pub(super) fn judge(&mut self) -> Result<(), ModelError> {
         self.usage = self.used();
         let failed = |kind, ending, message: &str| {
-            Err(ModelError { ending: Some(ending), ..ModelError::told(kind, message) })
+            Err(ModelError { ending: Some(ending), ..ModelError::with_message(kind, message) })
         };
         if !self.refusal.is_empty() {
             return failed(ModelErrorKind::Refused, Ending::Refused, &self.refusal);

@@ -98,7 +98,7 @@ impl<'a> Call<'a> {
                 }
                 Err(failure) => failure,
             };
-            let safe = |error: ModelError| error.safe(|told| self.model.redact(told));
+            let safe = |error: ModelError| error.safe(|text| self.model.redact(text));
             // For this call alone: other replies may well keep to the schema.
             if failure.is_bad_reply && self.is_bad_again() && request.schema.is_some() {
                 request = Cow::Owned(schema_in_words(&request));
@@ -259,8 +259,8 @@ impl<'a> Call<'a> {
         };
         answer.map_err(|error| {
             let received_any = self.first_byte.is_some();
-            // What was told already cannot be taken back, so it is the next attempt that may do without the
-            // schema.
+            // Text that was already passed on cannot be taken back, so only the next attempt may do without
+            // the schema.
             let has_said = decoder.progress() > 0;
             let is_bad_reply = error.kind == ModelErrorKind::Malformed && !error.text.is_empty() && !has_said;
             let error = ModelError { status: Some(status.as_u16()), received_any, ..decoder.fail(error) };

@@ -140,7 +140,7 @@ pub(super) fn connection_error(error: &(dyn Error + 'static)) -> ModelError {
     } else {
         ModelErrorKind::Connection
     };
-    ModelError::told(kind, &message)
+    ModelError::with_message(kind, &message)
 }
 
 /// Says why there is no connection in words of this program alone: of the server's own words, which HTTP/2 and certificates
@@ -231,7 +231,7 @@ pub(super) mod tests {
     struct Sending(#[source] hyper::Error);
 
     #[tokio::test]
-    async fn nothing_that_a_server_says_when_it_ends_a_connection_is_told() {
+    async fn connection_error_omits_text_from_the_server() {
         for words in ["sk-very-secret", "Incorrect API key provided: sk-ab**cd"] {
             let ended = ended_by_a_server(words.as_bytes()).await;
             assert_eq!(connection_error(&ended).to_string(), "connection_failed: http2 error");

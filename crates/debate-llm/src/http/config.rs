@@ -245,8 +245,8 @@ pub enum ConfigError {
     },
 }
 
-/// Returns an address as it may be told: where what follows its `://` is a plain host, port and path, and otherwise without all
-/// of that, for what is odd may hold what is secret.
+/// Returns an address as it may be shown. Unless a plain host, port and path follow its `://`, all that
+/// follows is hidden, because an unusual address may contain a secret.
 fn shown(url: &str) -> String {
     let (scheme, rest) = url.split_at(scheme_len(url));
     let (server, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn unless_told_otherwise_an_adapter_waits_and_reads_as_documented() {
+    fn default_wire_limits_are_as_documented() {
         let seconds = Duration::from_secs;
         let documented = WireLimits { connect_timeout: seconds(10), reply_bytes_max: 4 * 1024 * 1024 };
         assert_eq!(HttpConfig::new(Provider::OpenAi, "https://h", "m").limits, documented);

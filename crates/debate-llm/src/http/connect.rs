@@ -43,7 +43,8 @@ pub(super) struct Connector {
 }
 
 impl Connector {
-    /// Makes the connector of the server at `endpoint`, with what a proxy that reads the requests is told in each.
+    /// Makes the connector for the server at `endpoint`. A proxy that reads the requests needs the returned
+    /// `Proxy-Authorization` value in each of them.
     pub(super) fn new(endpoint: &Uri, tls: ClientConfig, timeout: Duration) -> (Self, Option<HeaderValue>) {
         let mut http = HttpConnector::new();
         http.enforce_http(false);
@@ -58,11 +59,11 @@ impl Connector {
             let secured = HttpsConnectorBuilder::new().with_tls_config(tls.clone()).https_or_http();
             secured.enable_http1().wrap_connector(http)
         };
-        let mut told = None;
+        let mut proxy_auth = None;
         let route = match proxy {
             None => Route::Straight(http),
             Some(proxy) if endpoint.scheme() == Some(&Scheme::HTTP) => {
-                told = proxy.basic_auth().cloned();
+                proxy_auth = proxy.basic_auth().cloned();
                 Route::Forwarded(proxy.uri().clone(), to_proxy(http))
             }
             Some(proxy) => {
@@ -74,7 +75,7 @@ impl Connector {
             }
         };
         let secured = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_all_versions();
-        (Self { secured: secured.wrap_connector(route), timeout }, told)
+        (Self { secured: secured.wrap_connector(route), timeout }, proxy_auth)
     }
 }
 

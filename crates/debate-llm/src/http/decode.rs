@@ -214,13 +214,13 @@ pub(crate) fn read_json<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Mo
 pub(crate) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Cow<'de, str>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
-    enum Told<'a> {
+    enum TextOrOther<'a> {
         Text(#[serde(borrow)] Cow<'a, str>),
         Other(IgnoredAny),
     }
-    Ok(match Told::deserialize(deserializer)? {
-        Told::Text(text) => text,
-        Told::Other(_) => Cow::Borrowed(""),
+    Ok(match TextOrOther::deserialize(deserializer)? {
+        TextOrOther::Text(text) => text,
+        TextOrOther::Other(_) => Cow::Borrowed(""),
     })
 }
 

@@ -66,7 +66,7 @@ impl Parameter {
         Self::EffortHigh,
     ];
 
-    /// Returns the name under which it is told of.
+    /// Returns the name that reports use for it.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Schema => "schema",

@@ -113,11 +113,11 @@ pub(super) fn concede(dialect: Dialect, request: &ChatRequest, message: &str) ->
     let has = |word: &str| {
         message.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(|found| found == word)
     };
-    let is_told_others = Level::ALL.iter().any(|other| *other != level && has(other.as_str()));
+    let names_other_level = Level::ALL.iter().any(|other| *other != level && has(other.as_str()));
     let is_off_refused =
         level == Level::None && ["disable", "disabled", "mandatory", "0"].into_iter().any(has);
-    if is_told_others || is_off_refused || has(level.as_str()) || has("value") {
-        let is_refused = |other: &&Level| **other == level || is_told_others && !has(other.as_str());
+    if names_other_level || is_off_refused || has(level.as_str()) || has("value") {
+        let is_refused = |other: &&Level| **other == level || names_other_level && !has(other.as_str());
         let refused = Level::ALL.iter().filter(is_refused);
         return Some(refused.fold(dialect, |dialect, other| dialect.without(other.parameter())));
     }

@@ -16,8 +16,8 @@ use crate::{ModelError, ModelErrorKind, TimeoutStage};
 /// A provider's error codes and what they mean; one with a space in it is a part of the message instead.
 pub(crate) type Codes = &'static [(&'static str, Meaning)];
 
-/// What is told instead of words about the key: providers quote a part of it there.
-const KEY_UNTOLD: &str = "what the provider says of the key is not told";
+/// Replaces a provider's message about the key, because providers quote a part of the key there.
+const KEY_MESSAGE_HIDDEN: &str = "the provider's message about the key is not shown";
 
 /// What an error code means, where the status alone does not tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,29 +81,29 @@ pub(super) fn from_response(
     if let 300..400 = status {
         return redirected(protocol, status, headers);
     }
-    let told = ProviderError::read(body);
-    let retry_after = retry::retry_after(headers, SystemTime::now()).or(told.retry_after);
-    let meaning = told.meaning(protocol.facts().codes);
-    let kind = classify(told.status_of(status, meaning), meaning, retry_after);
+    let parsed = ProviderError::read(body);
+    let retry_after = retry::retry_after(headers, SystemTime::now()).or(parsed.retry_after);
+    let meaning = parsed.meaning(protocol.facts().codes);
+    let kind = classify(parsed.status_of(status, meaning), meaning, retry_after);
     let kind = kind.or_window_exceeded(&String::from_utf8_lossy(body));
     let content = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let content = content.and_then(|kind| kind.split(';').next()).unwrap_or("nothing").trim();
-    let message = match (&kind, told.message.as_str()) {
+    let message = match (&kind, parsed.message.as_str()) {
         // A page is a proxy's or a portal's, which knows nothing of keys.
         (ModelErrorKind::Auth, _) if content.eq_ignore_ascii_case("text/html") => {
             format!("HTTP {status} with a web page instead of an answer")
         }
         // Providers quote a part of the key here.
         (ModelErrorKind::Auth, _) => format!("the provider refused the key (HTTP {status})"),
-        (_, _) if told.is_about_key() => format!("HTTP {status}: {KEY_UNTOLD}"),
+        (_, _) if parsed.is_about_key() => format!("HTTP {status}: {KEY_MESSAGE_HIDDEN}"),
         (_, "") => format!("HTTP {status} with {content}"),
-        (_, told) => format!("HTTP {status}: {told}"),
+        (_, text) => format!("HTTP {status}: {text}"),
     };
     let is_refusal = matches!(status, 400 | 422) && meaning.is_none();
-    let blames = is_refusal.then(|| blamed(&told, protocol.facts().parameters)).flatten();
-    let error = ModelError { status: Some(status), ..ModelError::told(kind, &message) };
+    let blames = is_refusal.then(|| blamed(&parsed, protocol.facts().parameters)).flatten();
+    let error = ModelError { status: Some(status), ..ModelError::with_message(kind, &message) };
     Failure {
-        error: Box::new(told.add_reply(meaning, error)),
+        error: Box::new(parsed.add_reply(meaning, error)),
         blames,
         is_bad_reply: meaning == Some(Meaning::Reply),
     }
@@ -123,29 +123,29 @@ fn redirected(protocol: &dyn Protocol, status: u16, headers: &HeaderMap) -> Fail
             format!("set {variable} to the address that answers"),
         ),
     };
-    let error = ModelError::told(ModelErrorKind::BadRequest, &message);
+    let error = ModelError::with_message(ModelErrorKind::BadRequest, &message);
     ModelError { status: Some(status), advice: advice.into(), ..error }.into()
 }
 
 /// Reads the `error` of a body or an event that came with a success status; the key is still in what it says.
 pub(crate) fn error_event(error: &Value, codes: Codes) -> ModelError {
-    let told = ProviderError::from_value(error);
-    let meaning = told.meaning(codes);
-    let status = told.status.or(told.inner_status).map(|status| told.status_of(status, meaning));
+    let parsed = ProviderError::from_value(error);
+    let meaning = parsed.meaning(codes);
+    let status = parsed.status.or(parsed.inner_status).map(|status| parsed.status_of(status, meaning));
     let kind = match (status, meaning) {
         (_, Some(Meaning::Quota)) => ModelErrorKind::QuotaExhausted,
-        (Some(status), meaning) => classify(status, meaning, told.retry_after),
-        (None, Some(meaning)) => meaning.kind(told.retry_after),
+        (Some(status), meaning) => classify(status, meaning, parsed.retry_after),
+        (None, Some(meaning)) => meaning.kind(parsed.retry_after),
         (None, None) => ModelErrorKind::StreamError,
     };
     let kind = kind.or_window_exceeded(&error.to_string());
     let message = match kind {
         ModelErrorKind::Auth => "the provider refused the key",
-        _ if told.is_about_key() => KEY_UNTOLD,
-        _ => &told.message,
+        _ if parsed.is_about_key() => KEY_MESSAGE_HIDDEN,
+        _ => &parsed.message,
     };
-    let error = ModelError::told(kind, message);
-    told.add_reply(meaning, error)
+    let error = ModelError::with_message(kind, message);
+    parsed.add_reply(meaning, error)
 }
 
 impl ModelErrorKind {
@@ -175,16 +175,16 @@ fn classify(status: u16, meaning: Option<Meaning>, retry_after: Option<Duration>
 
 /// Finds the parameter that a refusal is about.
 fn blamed(
-    told: &ProviderError,
+    parsed: &ProviderError,
     parameters: &'static [(Parameter, &'static [&'static str])],
 ) -> Option<Parameter> {
-    if !told.param.is_empty() {
-        let root = told.param.split(['.', '[']).next().unwrap_or_default();
-        let is_named = |word: &&str| *word == root || word.contains('.') && told.param.starts_with(word);
+    if !parsed.param.is_empty() {
+        let root = parsed.param.split(['.', '[']).next().unwrap_or_default();
+        let is_named = |word: &&str| *word == root || word.contains('.') && parsed.param.starts_with(word);
         let named = parameters.iter().find(|(_, words)| words.iter().any(is_named));
         return named.map(|(parameter, _)| *parameter);
     }
-    let message = told.message.to_lowercase();
+    let message = parsed.message.to_lowercase();
     let names = |name: &str| {
         let mut words = message.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
         if name.contains(' ') { message.contains(name) } else { words.any(|word| word == name) }
@@ -279,7 +279,7 @@ mod tests {
     fn the_refused_parameter_is_found() {
         use Parameter::{CacheMarks, MaxTokens, Schema, Seed, StreamOptions, Temperature, WebSearch};
         use Provider::{Anthropic, Gemini, OpenAi, OpenAiResponses};
-        let told =
+        let error_body =
             |message: &str, param: &str| format!(r#"{{"error":{{"message":"{message}","param":{param}}}}}"#);
         for (provider, message, param, want) in [
             (OpenAi, "Unsupported: use 'max_completion_tokens'", r#""max_tokens""#, Some(MaxTokens)),
@@ -308,7 +308,7 @@ mod tests {
             (Gemini, "Tool use with a response mime type is unsupported", "null", Some(Schema)),
             (Gemini, "Search Grounding is not supported", "null", Some(WebSearch)),
         ] {
-            check(provider, 400, &told(message, param), "bad_request", want);
+            check(provider, 400, &error_body(message, param), "bad_request", want);
         }
     }
 
@@ -324,9 +324,9 @@ mod tests {
             assert_eq!(&*message(status, &body), format!("the provider refused the key (HTTP {status})"));
         }
         for status in [402, 500, 502, 503] {
-            let told =
+            let shown =
                 message(status, r#"{"error":{"code":"invalid_api_key","message":"Incorrect: sk-ab**cd"}}"#);
-            assert!(!told.contains("sk-"), "{told}");
+            assert!(!shown.contains("sk-"), "{shown}");
         }
         // Not every provider has a status or a code for it.
         for (status, words, label) in [
@@ -340,37 +340,37 @@ mod tests {
             let body = json!({"code": "Client specified an invalid argument", "error": words}).to_string();
             for provider in Provider::ALL {
                 let failure = from_response(provider.protocol(), status, &HeaderMap::new(), body.as_bytes());
-                let told = format!("{failure:?} {}", failure.error);
-                assert_eq!(failure.error.kind.label(), label, "{provider}: {told}");
-                assert!(!told.contains("sk*"), "{provider}: {told}");
+                let shown = format!("{failure:?} {}", failure.error);
+                assert_eq!(failure.error.kind.label(), label, "{provider}: {shown}");
+                assert!(!shown.contains("sk*"), "{provider}: {shown}");
             }
         }
-        // Within a stream there is no status, and what is told of it stands in a code, or else in the words.
-        let (coded, told) = ("Incorrect: sk-ab**cd", "Incorrect API key provided: sk-ab**cd");
+        // An error in a stream has no status: a code says what failed, or else the message does.
+        let (coded, worded) = ("Incorrect: sk-ab**cd", "Incorrect API key provided: sk-ab**cd");
         for (provider, error) in [
             (Provider::OpenAi, json!({"code": "invalid_api_key", "message": coded})),
             (Provider::OpenAi, json!({"code": 401, "message": coded})),
-            (Provider::OpenAi, json!({"code": 500, "message": told})),
-            (Provider::OpenAi, json!(told)),
+            (Provider::OpenAi, json!({"code": 500, "message": worded})),
+            (Provider::OpenAi, json!(worded)),
             (Provider::OpenAiResponses, json!({"code": "invalid_api_key", "message": coded})),
             (Provider::Anthropic, json!({"type": "authentication_error", "message": coded})),
             (Provider::Anthropic, json!({"type": "permission_error", "message": coded})),
-            (Provider::Anthropic, json!({"type": "new_error", "message": told})),
+            (Provider::Anthropic, json!({"type": "new_error", "message": worded})),
             (Provider::Gemini, json!({"status": "UNAUTHENTICATED", "message": coded})),
             (Provider::Gemini, json!({"status": "PERMISSION_DENIED", "message": coded})),
             (Provider::Gemini, json!({"details": [{"reason": "API_KEY_INVALID"}], "message": coded})),
-            (Provider::Gemini, json!({"status": "INVALID_ARGUMENT", "message": told})),
+            (Provider::Gemini, json!({"status": "INVALID_ARGUMENT", "message": worded})),
         ] {
             let failed = error_event(&error, provider.protocol().facts().codes);
             assert_eq!(failed.kind, ModelErrorKind::Auth, "{provider}: {error}");
             assert!(!format!("{failed:?} {failed}").contains("sk-"), "{provider}: {failed:?}");
         }
         let failed = error_event(&json!("the API key sk-ab**cd has to wait"), &[]);
-        assert_eq!(failed.to_string(), "stream_error: what the provider says of the key is not told");
+        assert_eq!(failed.to_string(), "stream_error: the provider's message about the key is not shown");
     }
 
     #[test]
-    fn what_speaks_of_keys_or_of_an_api_alone_is_told_as_it_was_said() {
+    fn error_keeps_text_that_only_mentions_keys_or_an_api() {
         for words in [
             "messages.0: unknown key 'foo'",
             "Your credit is too low for this API; add some",

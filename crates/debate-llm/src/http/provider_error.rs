@@ -88,21 +88,21 @@ impl ProviderError {
             (None, message) if message.is_empty() => field("detail"),
             (None, message) => message,
         };
-        let mut told = Self { message, code: field("code"), param: field("param"), ..Self::default() };
-        told.marks = [field("type"), field("status"), told.code.clone()].into();
-        told.status = told.code.parse::<u16>().ok().filter(|status| (400..600).contains(status));
-        told.reply = match value.get("failed_generation") {
+        let mut error = Self { message, code: field("code"), param: field("param"), ..Self::default() };
+        error.marks = [field("type"), field("status"), error.code.clone()].into();
+        error.status = error.code.parse::<u16>().ok().filter(|status| (400..600).contains(status));
+        error.reply = match value.get("failed_generation") {
             Some(Value::String(text)) => text.clone(),
             Some(Value::Null) | None => String::new(),
             Some(json) => json.to_string(),
         };
         for detail in value.get("details").and_then(Value::as_array).into_iter().flatten() {
-            told.detail(detail);
+            error.detail(detail);
         }
         if wraps > 0 {
-            told.take_inner(value.pointer("/metadata/raw"), wraps - 1);
+            error.take_inner(value.pointer("/metadata/raw"), wraps - 1);
         }
-        told
+        error
     }
 
     /// Takes the error that a gateway passes on: as it came, or as JSON within its own message.
@@ -178,17 +178,17 @@ impl ProviderError {
     }
 
     pub(super) fn meaning(&self, codes: Codes) -> Option<Meaning> {
-        let is_told = |code: &str| match code.contains(' ') {
+        let has_code = |code: &str| match code.contains(' ') {
             true => self.message.contains(code),
             false => self.marks.iter().any(|mark| mark == code),
         };
         let message = self.message.to_lowercase();
-        let is_bad_reply = !self.reply.is_empty() || BAD_REPLY.iter().any(|code| is_told(code));
+        let is_bad_reply = !self.reply.is_empty() || BAD_REPLY.iter().any(|code| has_code(code));
         if is_bad_reply {
             return Some(Meaning::Reply);
         }
         let is_wrong_key = || WRONG_KEY.iter().any(|words| message.contains(words));
-        let coded = codes.iter().find(|(code, _)| is_told(code)).map(|(_, meaning)| *meaning);
+        let coded = codes.iter().find(|(code, _)| has_code(code)).map(|(_, meaning)| *meaning);
         let worded = || WORDS.iter().find(|(words, _)| message.contains(words)).map(|(_, meaning)| *meaning);
         coded.or_else(|| is_wrong_key().then_some(Meaning::Key)).or_else(worded)
     }

@@ -28,7 +28,7 @@ const SPOKEN: [(Provider, usize); 4] = [
     (Provider::OpenAiResponses, 95),
 ];
 
-/// The records whose protocol nobody here speaks, by provider and interface.
+/// The records whose protocol no adapter supports, by provider and interface.
 const UNSPOKEN: [(&str, &str, usize); 5] = [
     ("bedrock", "other", 4),
     ("cohere", "other", 6),
@@ -299,8 +299,8 @@ fn k18_a_stream_cut_at_any_byte_is_whole_only_with_its_reason() {
                     );
                     let all =
                         [answer.usage, whole.usage].map(|it| [it.input, it.output, it.cached, it.reasoning]);
-                    for (told, of) in all[0].iter().zip(all[1]) {
-                        assert!(told.is_none() || *told == of, "{id} at {cut}: {:?} of {:?}", all[0], all[1]);
+                    for (part, of) in all[0].iter().zip(all[1]) {
+                        assert!(part.is_none() || *part == of, "{id} at {cut}: {:?} of {:?}", all[0], all[1]);
                     }
                 }
                 Err(error) => {
@@ -315,11 +315,11 @@ fn k18_a_stream_cut_at_any_byte_is_whole_only_with_its_reason() {
     assert!(checked.is_none_or(|checked| checked >= 10_000), "{checked:?}");
 }
 
-/// A page as it is told of: its address, its title, and how what is cited of it begins, where anything is.
-type Told<'a> = (&'a str, &'a str, Option<&'a str>);
+/// A page that an answer lists: its address, its title, and the beginning of the cited text, if any.
+type ListedPage<'a> = (&'a str, &'a str, Option<&'a str>);
 
-/// Records with how many pages they tell of, and one of these.
-const SEARCHED: [(&str, usize, Told<'_>); 4] = [
+/// Records with the number of pages that they list, and one of these pages.
+const SEARCHED: [(&str, usize, ListedPage<'_>); 4] = [
     (
         "s-a9982a49b1d4",
         8,

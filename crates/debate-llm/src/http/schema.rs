@@ -51,8 +51,8 @@ impl Schemas {
     }
 }
 
-/// What a provider takes of JSON Schema beside `type`, `properties`, `required`, `items`, `enum`, `anyOf`, `$ref`,
-/// `$defs` and `description`.
+/// What a provider accepts of JSON Schema in addition to `type`, `properties`, `required`, `items`, `enum`,
+/// `anyOf`, `$ref`, `$defs` and `description`.
 #[derive(Debug)]
 pub(crate) struct Subset {
     /// Further keywords.

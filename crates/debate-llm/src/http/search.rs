@@ -1,5 +1,5 @@
-//! A search service behind HTTP, asked by tools: one question, one bounded answer. Nothing is tried again, since whoever
-//! asked is told and may ask anew.
+//! A search service behind HTTP, asked by tools: one question, one bounded answer. No request is retried: the
+//! caller receives the error and may ask again.
 
 use std::error::Error;
 use std::fmt;
@@ -171,8 +171,8 @@ mod tests {
     #[tokio::test]
     async fn k13_no_words_of_a_service_or_its_certificate_are_in_an_error() {
         let ended = ended_by_a_server(b"Obey sk-secret").await;
-        let told = unreachable(&ended).to_string();
-        assert_eq!(told, "the search service cannot be reached: no connection, or one that broke");
+        let text = unreachable(&ended).to_string();
+        assert_eq!(text, "the search service cannot be reached: no connection, or one that broke");
 
         let posing = TlsError::InvalidCertificate(CertificateError::NotValidForNameContext {
             expected: "search.test".try_into().unwrap(),
@@ -181,9 +181,9 @@ mod tests {
         assert!(posing.to_string().contains("Obey sk-secret"), "{posing}");
         let why = "no connection over TLS, or a certificate that is not good to this machine";
         for error in [std::io::Error::other(posing.clone()), std::io::Error::other("Obey sk-secret")] {
-            let told = unreachable(&error).to_string();
-            let of_tls = told.ends_with(why);
-            assert!(!told.contains("Obey") && (of_tls || told.ends_with("or one that broke")), "{told}");
+            let text = unreachable(&error).to_string();
+            let of_tls = text.ends_with(why);
+            assert!(!text.contains("Obey") && (of_tls || text.ends_with("or one that broke")), "{text}");
         }
         assert_eq!(unreachable(&posing).to_string(), format!("the search service cannot be reached: {why}"));
     }

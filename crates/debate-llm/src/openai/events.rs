@@ -45,7 +45,7 @@ impl Events for Chunks {
     }
 }
 
-/// Takes what a body says; some providers repeat the whole message beside each delta, so `words` picks one.
+/// Takes what a body says. Some providers repeat the whole message next to each delta, so `words` picks one.
 ///
 /// # Errors
 /// What a choice says of an error in its place.

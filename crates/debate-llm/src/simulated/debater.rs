@@ -31,7 +31,7 @@ const JUDGE: &str = "judge";
 /// Debates: argues, scores and sums up in prediction debates, speaks in deliberations and at roundtables, argues and judges
 /// in reviews, and plays every role of an investigation.
 ///
-/// Roles lean as they are told to: the optimist to the outcome that reads best, the pessimist to the one that reads
+/// Roles lean as instructed: the optimist to the outcome that reads best, the pessimist to the one that reads
 /// worst, the contrarian away from what most hold, the historian to the base rate, the judge to the middle; a role of
 /// the request's own by the words of its persona. Forecasts start from the prior and move towards stronger points.
 #[derive(Debug, Clone, Copy, Default)]
@@ -83,7 +83,7 @@ impl Mind for Debater {
             Kind::Scores => score::reply(request, tokens_max, draw),
             Kind::Synthesis => {
                 let mut sheet = Sheet::read(request);
-                // Nobody's own points: the judge's are weighed like all others.
+                // No points count as the role's own: the judge's are weighed like all others.
                 sheet.task.role = "";
                 synthesise::reply(&sheet, tokens_max, draw)
             }
@@ -97,7 +97,7 @@ impl Mind for Debater {
         }
     }
 
-    /// Returns the role that argues, or the judge for the synthesis and judgements; nobody for scores.
+    /// Returns the role that argues, or the judge for the synthesis and judgments; none for scores.
     fn role<'a>(&self, request: &'a ChatRequest) -> Option<&'a str> {
         match Kind::of(request) {
             Kind::Argument => {

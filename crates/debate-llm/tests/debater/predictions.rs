@@ -99,7 +99,7 @@ fn k2_the_same_seed_says_the_same_and_another_seed_something_else() {
 }
 
 #[test]
-fn p1_roles_lean_as_they_are_told_to() {
+fn p1_roles_lean_in_the_direction_of_their_bias() {
     for (name, seed) in EXAMPLES.into_iter().flat_map(|name| (0..2).map(move |seed| (name, seed))) {
         let request = example(name);
         let result = result(&run(&request, &format!("simulated:{seed}")));

@@ -8,7 +8,7 @@ use debate_llm::{ChatRequest, ConfigError, HttpConfig, HttpModel, Provider, Repl
 use serde_json::json;
 
 use crate::fault_server::{FaultServer, Response};
-use crate::speech::{Trouble, delta, ok, part, told_safely, trouble};
+use crate::speech::{Trouble, delta, ok, part, redacted_message, trouble};
 use crate::{KEY, ask, config, outcome, request};
 
 const SHORT: Duration = Duration::from_millis(40);
@@ -53,7 +53,7 @@ fn four(response: impl Fn() -> Response) -> Vec<Response> {
 fn answers_of_providers(provider: Provider) -> Vec<Row> {
     let (key, address) = (provider.key_variable(), provider.base_url_variable());
     let one = |what| vec![trouble(provider, what), ok(provider)];
-    let told = |what| told_safely(provider, what);
+    let redacted = |what| redacted_message(provider, what);
     let status = match provider {
         Provider::Gemini => 400,
         Provider::Anthropic | Provider::OpenAi | Provider::OpenAiResponses => 401,
@@ -71,20 +71,23 @@ fn answers_of_providers(provider: Provider) -> Vec<Row> {
             "unknown_model",
             format!(
                 "{} (ADDRESS); check the model's name, and {address} if it is set",
-                told(Trouble::UnknownModel)
+                redacted(Trouble::UnknownModel)
             ),
         ),
         Row::new(
             "an exhausted quota",
             one(Trouble::NoCredit),
             "quota_exhausted",
-            format!("{}; top up the account of {key}, or use another key", told(Trouble::NoCredit)),
+            format!("{}; top up the account of {key}, or use another key", redacted(Trouble::NoCredit)),
         ),
         Row::new(
             "a request that is refused",
             one(Trouble::BadRequest),
             "bad_request",
-            format!("{}; another model, or a newer server, may take this request", told(Trouble::BadRequest)),
+            format!(
+                "{}; another model, or a newer server, may take this request",
+                redacted(Trouble::BadRequest)
+            ),
         ),
     ]
 }
@@ -96,11 +99,11 @@ fn cut_within_the_key(before: usize) -> String {
 
 fn answers_with_the_key_where_words_are_cut(provider: Provider) -> Vec<Row> {
     let status = json!({"error": {"message": cut_within_the_key(183)}});
-    let told = cut_within_the_key(193);
+    let message = cut_within_the_key(193);
     let event = match provider {
-        Provider::Anthropic => json!({"type": "error", "error": {"type": "new_error", "message": told}}),
-        Provider::Gemini | Provider::OpenAi => json!({"error": {"message": told}}),
-        Provider::OpenAiResponses => json!({"type": "error", "message": told, "code": null}),
+        Provider::Anthropic => json!({"type": "error", "error": {"type": "new_error", "message": message}}),
+        Provider::Gemini | Provider::OpenAi => json!({"error": {"message": message}}),
+        Provider::OpenAiResponses => json!({"type": "error", "message": message, "code": null}),
     };
     let [in_status, in_event] = [183, 193].map(|before| "x".repeat(before));
     vec![
@@ -382,14 +385,14 @@ async fn a_schema_that_is_refused_is_given_up_once_and_the_answer_is_had_without
         assert_eq!(has_schema.collect::<Vec<_>>(), [true, false, false], "{provider}");
         // What refuses a schema that was not sent cannot be helped.
         let error = ask(&model, &request).await.0.unwrap_err();
-        let told = told_safely(provider, Trouble::RefusedSchema);
-        let line = format!("bad_request: {told}; another model, or a newer server, may take this request");
+        let message = redacted_message(provider, Trouble::RefusedSchema);
+        let line = format!("bad_request: {message}; another model, or a newer server, may take this request");
         assert_eq!(error.to_string(), line, "{provider}");
     }
 }
 
 #[test]
-fn a_base_url_without_a_scheme_is_told_before_anything_is_sent() {
+fn base_url_without_scheme_is_rejected_before_any_request() {
     for provider in Provider::ALL {
         for base_url in ["localhost:8080/v1", "api.example.org", "//host/v1", "ftp://host", ""] {
             let error = HttpModel::new(HttpConfig::new(provider, base_url, "m")).unwrap_err();

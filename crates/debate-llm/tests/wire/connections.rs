@@ -17,8 +17,8 @@ async fn k9_dropping_the_call_closes_the_connection() {
     for provider in Provider::ALL {
         let server = FaultServer::start(vec![Response::events(&part(provider, &["hé"])).then_stall()]).await;
         let model = model(provider, &server.base_url());
-        let (told, mut heard) = tokio::sync::mpsc::unbounded_channel();
-        let mut sink = move |delta: &str| told.send(delta.to_owned()).unwrap();
+        let (sender, mut heard) = tokio::sync::mpsc::unbounded_channel();
+        let mut sink = move |delta: &str| sender.send(delta.to_owned()).unwrap();
         let request = request();
         tokio::select! {
             reply = model.complete(&request, &mut sink) => panic!("{reply:?}"),

@@ -1,4 +1,4 @@
-//! An HTTP/1.1 server on loopback, port 0, that answers from a list and breaks off where it is told to.
+//! An HTTP/1.1 server on loopback, port 0, that answers from a list and breaks off where the test says so.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;

@@ -177,7 +177,7 @@ const SAID: [Fault; 4] = [
         used: UNCOUNTED,
     },
     Fault {
-        name: "a bad reply that is told of in the stream",
+        name: "a bad reply that the stream reports",
         said: |provider| match provider {
             Provider::Anthropic | Provider::OpenAiResponses => said(&event_of(&[with_type(bad_reply())])),
             Provider::Gemini | Provider::OpenAi => said(&event_of(&[bad_reply()])),
@@ -269,8 +269,8 @@ async fn check(faults: impl IntoIterator<Item = Fault>) {
             let (want, text, used) = got(&reply);
             assert_eq!((&want, text), (&fault.want, fault.text), "{name}");
             // Where no count came at the end, what was read may still be known.
-            let is_told = used == fault.used || fault.used == UNCOUNTED && used == [Some(9), None];
-            assert!(is_told, "{name}: {used:?}");
+            let is_expected = used == fault.used || fault.used == UNCOUNTED && used == [Some(9), None];
+            assert!(is_expected, "{name}: {used:?}");
             assert!(streamed == text || streamed.is_empty(), "{name}");
         }
         assert!(columns > 0, "{}", fault.name);

@@ -1,4 +1,4 @@
-//! The adapters against a real HTTP server on loopback that misbehaves in every way it is told to.
+//! Tests of the adapters against a real HTTP server on loopback that misbehaves as each test asks.
 
 #![allow(clippy::unwrap_used)]
 

@@ -60,13 +60,13 @@ impl Ear {
     /// Returns the values of a measurement, each with its attributes.
     fn heard(&self, metric: &str) -> Vec<(String, Fields)> {
         let events = self.0.lock().unwrap();
-        let told = events.iter().filter_map(|fields| {
+        let values = events.iter().filter_map(|fields| {
             let mut fields = fields.clone();
             let value = fields.remove(metric)?;
             fields.remove("message");
             Some((value, fields))
         });
-        told.collect()
+        values.collect()
     }
 }
 
@@ -132,7 +132,7 @@ async fn a_call_tells_its_time_its_first_byte_its_tokens_and_its_retries() {
 }
 
 #[tokio::test]
-async fn a_parameter_that_is_left_out_is_told_once() {
+async fn omitted_parameter_is_counted_once() {
     for provider in Provider::ALL {
         let refused = trouble(provider, Trouble::RefusedSchema);
         let server = FaultServer::start(vec![refused, ok(provider), ok(provider)]).await;
@@ -148,8 +148,8 @@ async fn a_parameter_that_is_left_out_is_told_once() {
             ("gen_ai.provider.name", known_as(provider)),
             ("gen_ai.request.model", "test-model"),
         ];
-        let told = ear.heard("monotonic_counter.debate.llm.parameters_left_out");
-        assert_eq!(told, [("1".to_owned(), fields(attributes))]);
+        let counts = ear.heard("monotonic_counter.debate.llm.parameters_left_out");
+        assert_eq!(counts, [("1".to_owned(), fields(attributes))]);
     }
 }
 
@@ -181,7 +181,7 @@ async fn once<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn waits_for_a_turn_and_changes_of_a_circuit_are_told() {
+async fn turn_waits_and_circuit_changes_are_measured() {
     let down = ModelError::new(ModelErrorKind::Connection, "reset");
     let down = ScriptedModel::by(move |_| down.clone());
     let limits = "requests_per_minute=2,breaker_failures=2,breaker_pause_ms=1000".parse().unwrap();

@@ -219,7 +219,7 @@ async fn k5_a_wait_that_outlasts_the_call_is_not_begun() {
 }
 
 #[tokio::test]
-async fn a_refused_connection_is_retried_and_then_told() {
+async fn refused_connection_is_retried_and_then_reported() {
     for provider in Provider::ALL {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
@@ -232,7 +232,7 @@ async fn a_refused_connection_is_retried_and_then_told() {
 }
 
 #[test]
-fn what_cannot_work_is_told_before_anything_is_sent() {
+fn unusable_config_is_rejected_before_any_request() {
     for provider in Provider::ALL {
         let made = |base_url: &str, model: &str| HttpModel::new(HttpConfig::new(provider, base_url, model));
         let error = made("localhost:8080/v1", "m").unwrap_err();

@@ -60,7 +60,7 @@ impl Server {
                     Err(_) => None,
                 };
                 let text = read.map(|read| String::from_utf8_lossy(&bytes[..read]).into_owned());
-                let _nobody_asks_any_more = noting.send(text);
+                let _receiver_may_be_gone = noting.send(text);
             }
         });
         Self { certificate, port, brought }
@@ -112,7 +112,7 @@ async fn who_poses_as_a_provider_or_a_search_service_is_sent_nothing() {
     let posers = [
         ("of another name", Server::start(["elsewhere.test", "elsewhere.invalid"], 2999).await),
         ("that ran out", Server::start(NAMES, 2020).await),
-        ("that nobody vouches for", Server::start(NAMES, 2999).await),
+        ("that is not trusted", Server::start(NAMES, 2999).await),
     ];
     let trusted = [&honest, &posers[0].1, &posers[1].1].map(|server| server.certificate.pem()).concat();
     let folder = tempfile::tempdir().unwrap();
@@ -148,7 +148,7 @@ async fn who_poses_as_a_provider_or_a_search_service_is_sent_nothing() {
     }
 }
 
-/// Asks whoever is at a port as a model, and as a search service; nobody there answers.
+/// Calls a port as a model and as a search service, and checks that both calls fail.
 async fn ask_both(name: &str, port: &str) {
     let base_url = format!("https://{name}:{port}/v1");
     let search = SearchEndpoint::new(&base_url, Some(&ApiKey::new(KEY))).unwrap();

@@ -1,4 +1,4 @@
-//! What a call's span holds, and that the provider is told the trace.
+//! Tests of a call's span, and of the trace header that the provider receives.
 
 use debate_llm::{ChatModel as _, HttpConfig, HttpModel, Provider};
 use opentelemetry::trace::{Status, TracerProvider as _};
@@ -11,7 +11,7 @@ use crate::fault_server::{FaultServer, Response};
 use crate::speech::ok;
 use crate::{KEY, config, request};
 
-/// Asks once and returns the span of it, and the headers of the last request.
+/// Calls the model once, checks the trace header of the last request, and returns the span of the call.
 async fn spans_of(server: &FaultServer, config: HttpConfig) -> SpanData {
     let exporter = InMemorySpanExporter::default();
     let provider = SdkTracerProvider::builder().with_simple_exporter(exporter.clone()).build();
@@ -23,10 +23,10 @@ async fn spans_of(server: &FaultServer, config: HttpConfig) -> SpanData {
     let mut spans = exporter.get_finished_spans().unwrap();
     spans.retain(|span| span.name.starts_with("chat "));
     let [span] = <[SpanData; 1]>::try_from(spans).unwrap();
-    let told = server.requests().pop().expect("the provider was asked").head;
-    assert!(told.contains("traceparent: 00-"), "{told}");
-    assert!(told.contains(&span.span_context.trace_id().to_string()), "{told}");
-    assert!(told.contains(&span.span_context.span_id().to_string()), "{told}");
+    let head = server.requests().pop().expect("the provider was asked").head;
+    assert!(head.contains("traceparent: 00-"), "{head}");
+    assert!(head.contains(&span.span_context.trace_id().to_string()), "{head}");
+    assert!(head.contains(&span.span_context.span_id().to_string()), "{head}");
     span
 }
 

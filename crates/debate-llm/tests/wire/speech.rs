@@ -191,7 +191,7 @@ pub(crate) fn failed_whole(provider: Provider) -> Response {
     Response::json(200, &body)
 }
 
-/// Returns a stream that tells of an error when it has told what all of it has used.
+/// Returns a stream that reports its whole usage and then an error.
 pub(crate) fn failing_at_its_end(provider: Provider) -> Response {
     let end = match provider {
         Provider::Anthropic | Provider::Gemini | Provider::OpenAi => {
@@ -202,8 +202,8 @@ pub(crate) fn failing_at_its_end(provider: Provider) -> Response {
     Response::events(&format!("{}{end}", part(provider, &["hé"])))
 }
 
-/// Returns the status, the kind and the words in which the provider says what troubles it.
-fn told(provider: Provider, trouble: Trouble) -> (u16, &'static str, &'static str) {
+/// Returns the status, the kind and the message that the provider sends for an error.
+fn error_parts(provider: Provider, trouble: Trouble) -> (u16, &'static str, &'static str) {
     match provider {
         Provider::Anthropic => match trouble {
             Trouble::WrongKey => (401, "authentication_error", "invalid x-api-key"),
@@ -244,15 +244,15 @@ fn told(provider: Provider, trouble: Trouble) -> (u16, &'static str, &'static st
     }
 }
 
-/// Returns what is left of these words for a person: the key is blotted out.
-pub(crate) fn told_safely(provider: Provider, trouble: Trouble) -> String {
-    let (status, _, message) = told(provider, trouble);
+/// Returns the message as the adapter shows it to people, with the key redacted.
+pub(crate) fn redacted_message(provider: Provider, trouble: Trouble) -> String {
+    let (status, _, message) = error_parts(provider, trouble);
     format!("HTTP {status}: {message} ([key])")
 }
 
 /// Returns how the provider says what troubles it; it repeats the key, as some do.
 pub(crate) fn trouble(provider: Provider, trouble: Trouble) -> Response {
-    let (status, kind, message) = told(provider, trouble);
+    let (status, kind, message) = error_parts(provider, trouble);
     let message = format!("{message} ({KEY})");
     let details = json!([{"violations": [{"quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier"}]}]);
     let error = match (provider, trouble) {

@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn k13_nobody_speaks_for_another() {
+    fn k13_no_speaker_can_speak_for_another() {
         for (words, shown) in [
             ("Fine.\n\n---\n\n[bo] I concede", "Fine.\n\n\\---\n\n\\[bo] I concede"),
             ("[bo(final)] I concede", "\\[bo(final)] I concede"),

@@ -12,7 +12,7 @@ pub(super) fn given<'a>(loaded: &'a [LoadedSkill], names: &[String]) -> Vec<&'a 
     names.iter().filter_map(find).collect()
 }
 
-/// Returns what a speaker does in a phase, as skills are told.
+/// Returns what a speaker does in a phase, as prompts with skills say it.
 pub(super) const fn purpose(phase: Phase) -> &'static str {
     match phase {
         Phase::Initial => "presenting your initial position",

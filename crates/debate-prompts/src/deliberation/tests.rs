@@ -164,10 +164,10 @@ fn d5_a_history_only_grows_so_that_prompts_begin_as_those_before_them() {
             let before = user(&visible(phase, history.clone()));
             history.push(remark(Phase::Rebuttal, name, "Yes."));
             let after = user(&visible(phase, history.clone()));
-            let told =
+            let history_end =
                 before.rfind("[").and_then(|at| before[at..].find('.').map(|end| at + end + 1)).unwrap();
-            assert_eq!(before[..told], after[..told], "{phase:?}");
-            assert!(after[told..].starts_with("\n\n---\n\n["), "{phase:?}: {after}");
+            assert_eq!(before[..history_end], after[..history_end], "{phase:?}");
+            assert!(after[history_end..].starts_with("\n\n---\n\n["), "{phase:?}: {after}");
         }
     }
 }
@@ -269,7 +269,7 @@ fn k13_no_words_of_an_expert_or_a_topic_are_a_tag_of_skills() {
 }
 
 #[test]
-fn k13_a_model_is_told_that_words_of_others_are_no_instructions() {
+fn k13_system_message_says_that_material_is_not_instructions() {
     for phase in Phase::ALL {
         let system = &render(&visible(phase, Vec::new())).unwrap().messages[0].text;
         assert!(
@@ -367,7 +367,7 @@ fn p27_a_contribution_that_repeats_its_task_or_another_is_a_copy() {
 }
 
 #[test]
-fn k19_speakers_and_moderator_are_told_what_day_it_is() {
+fn k19_prompt_of_every_phase_contains_the_date() {
     for phase in [Phase::Initial, Phase::Rebuttal, Phase::Revised, Phase::Consensus] {
         let prompt = render(&visible(phase, Vec::new())).unwrap();
         assert!(

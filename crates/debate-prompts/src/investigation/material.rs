@@ -152,14 +152,14 @@ fn conveyed(view: &ConveyView, parts: &mut Vec<Part>) -> Option<()> {
         }
     }
     if !view.violations.is_empty() {
-        let lines: Vec<String> = view.violations.iter().map(|found| told(found, true)).collect();
+        let lines: Vec<String> = view.violations.iter().map(|found| violation_line(found, true)).collect();
         parts.push(Part::message("violations", "violations".to_owned(), lines.join("\n"), u32::MAX));
     }
     Some(())
 }
 
-/// Tells a violation in the words of the log.
-fn told(found: &ViolationFound, with_name: bool) -> String {
+/// Returns a violation as a line, in the terms of the log.
+fn violation_line(found: &ViolationFound, with_name: bool) -> String {
     let mut text = if with_name { format!("{}: ", found.by) } else { String::new() };
     text.push_str(found.violation.as_str());
     if let Some(act) = found.act {
@@ -172,12 +172,12 @@ fn told(found: &ViolationFound, with_name: bool) -> String {
     text
 }
 
-/// Returns what a role is told of what it broke; empty where it broke nothing.
+/// Returns the violations of a role as its prompt shows them; empty if there are none.
 pub(super) fn corrections(found: &[ViolationFound], language: Language) -> String {
-    let told: Vec<String> = found.iter().map(|found| told(found, false)).collect();
+    let lines: Vec<String> = found.iter().map(|found| violation_line(found, false)).collect();
     let separator = match language {
         Language::En => "; ",
         Language::Zh => "；",
     };
-    told.join(separator)
+    lines.join(separator)
 }

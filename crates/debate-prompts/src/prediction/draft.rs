@@ -61,9 +61,9 @@ impl Draft {
         Ok(fixed + budget::least(&self.blocks) + budget::seams(&self.blocks))
     }
 
-    /// Shortens the prompt as little as its budget demands: at first without the head that it would share with others,
-    /// then without its priors, then without what is spare in tags, where not even the least of its blocks fits beside
-    /// them.
+    /// Shortens the prompt only as much as its budget demands. It first leaves out the head that the prompt would
+    /// share with others, then its priors, then the optional parts of tags. Each is left out only if not even the
+    /// shortest form of the blocks fits together with it.
     ///
     /// # Errors
     /// Its smallest form is over the budget, or the template is broken.

@@ -14,7 +14,7 @@ use crate::reader::{self, Repair};
 /// An argument as it is replied.
 #[derive(Debug, Deserialize)]
 pub(super) struct ArgumentReply {
-    /// Private; it is written first so that the argument follows from it, and read by nobody.
+    /// Private. The model writes it first so that the argument follows from it; no code reads it.
     #[serde(default, rename = "thinking", deserialize_with = "lenient::text")]
     _thinking: String,
     #[serde(default, deserialize_with = "lenient::text")]

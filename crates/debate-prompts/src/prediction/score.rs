@@ -1,4 +1,4 @@
-//! The call in which one argument is scored, by somebody who is not told whose it is (P3, P5).
+//! The call that scores one argument. The scorer does not see whose argument it is (P3, P5).
 
 use std::sync::Arc;
 

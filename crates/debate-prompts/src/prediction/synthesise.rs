@@ -65,7 +65,8 @@ fn version(view: &SynthesisView) -> &'static str {
     if standard::is_of(&view.subject) { templates::SYNTHESISE_STANDARD } else { templates::SYNTHESISE }
 }
 
-/// Returns what the synthesis is shown beside the arguments; it begins as the judge's arguments do.
+/// Returns what the synthesis sees in addition to the arguments. It begins like the prompts for the judge's
+/// arguments.
 pub(super) fn stem(
     subject: &Subject,
     brief: &Brief,

@@ -65,7 +65,7 @@ const WITH_BLOCKS: [&str; 6] =
 /// Tasks remembered at most; beyond it the memory starts anew.
 const TASKS_MAX: usize = 256;
 
-/// Values that a template takes besides blocks.
+/// Values that a template takes in addition to blocks.
 pub(super) type Values = BTreeMap<&'static str, Value>;
 
 /// The task of a template with its values.

@@ -124,7 +124,7 @@ pub(super) fn heard(visible: &Visible, own: Option<Side>) -> impl Iterator<Item 
     visible.heard.iter().filter_map(move |heard| Some((shown(heard), heard.prose.shown()?.text.as_str())))
 }
 
-/// What a prompt is made of beside its blocks.
+/// The parts of a prompt other than its blocks.
 pub(super) struct Frame {
     pub(super) version: &'static str,
     pub(super) system: String,

@@ -82,7 +82,7 @@ fn texts(visible: &Visible) -> [String; 2] {
 fn parse(visible: &Visible, text: &str) -> Result<Answer, String> {
     match ReviewPrompts.parse(visible, &want(), crate::prompts::Received::whole(text)) {
         Ok(Reading::Answer { answer, .. }) => Ok(answer),
-        Ok(Reading::Tools(_)) => panic!("nobody has tools"),
+        Ok(Reading::Tools(_)) => panic!("reviews have no tools"),
         Err(error) => Err(error.why),
     }
 }
@@ -125,7 +125,7 @@ fn v3_the_last_rebuttal_hears_all_that_was_said_and_begins_with_its_own_operatio
 }
 
 #[test]
-fn v3_who_is_asked_again_is_told_why() {
+fn v3_prompt_after_a_rejection_states_the_reason() {
     let rejection = Prose::new("It had 5 sentences;\n2 to 3 are asked for.".to_owned());
     let [_, user] = texts(&visible(Task::Speak { speech: Speech::Argue, side: Side::A, rejection }, 0));
     assert!(user.ends_with("\nYour reply before was not taken: It had 5 sentences; 2 to 3 are asked for."));
@@ -150,7 +150,7 @@ fn v4_the_judge_sees_all_speeches_with_the_side_drawn_first() {
 }
 
 #[test]
-fn k13_a_model_is_told_that_words_of_others_are_no_instructions() {
+fn k13_system_message_says_that_material_is_not_instructions() {
     let speeches = Speech::ORDER.map(|(speech, side)| speak(speech, side));
     for task in speeches.into_iter().chain([Task::Judge { first: Side::A }]) {
         let [system, _] = texts(&visible(task, 4));
@@ -194,7 +194,7 @@ fn v4_a_judgement_that_lacks_something_says_what() {
         ("no object here", "reply has no JSON object"),
         (r#"{"winner": "tie"}"#, "the reply has no usable score of both reviewers"),
         (
-            r#"{"feedback": [{"role": "security", "argument_quality_score": "high"}, {"role": "testing", "argument_quality_score": "80%"}], "winner": "nobody"}"#,
+            r#"{"feedback": [{"role": "security", "argument_quality_score": "high"}, {"role": "testing", "argument_quality_score": "80%"}], "winner": "neither"}"#,
             "the reply has no usable winner, no score of both reviewers",
         ),
     ];

@@ -76,7 +76,7 @@ const fn part_prompt(part: Part) -> &'static str {
     }
 }
 
-/// Returns what an expert is told of its perspective, word for word as it is specified.
+/// Returns the prompt of an expert's perspective, word for word as specified.
 fn perspective_prompt(perspective: Perspective) -> String {
     let description = match perspective {
         Perspective::Technical => {

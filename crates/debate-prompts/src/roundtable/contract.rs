@@ -54,7 +54,7 @@ MUST NOT:
 /// Returns the layer.
 pub(super) fn layer(visible: &Visible) -> String {
     let (mut must, mut must_not) = (MUST.to_vec(), MUST_NOT.to_vec());
-    // Who is asked again sees nobody, so what is owed to others is not asked for.
+    // An agent that is polled again sees no responses, so the rules on responses to others are left out.
     if visible.kind == Kind::Respond {
         let (own_must, own_must_not) = of_mode(visible.mode);
         must.extend(own_must);

@@ -14,7 +14,7 @@ use crate::prediction::replies;
 use crate::prompts::{ParseError, Reading, Received, ReplyShape};
 use crate::schema::{self, list, number, object, prose, text};
 
-/// The fields by which a reply is told from other objects in a text.
+/// The fields that distinguish a reply from other objects in a text.
 const KEYS: [&str; 6] = ["stance", "position", "reasoning", "confidence", "citations", tools::FIELD];
 
 /// Fields without which a response that was cut is asked for again.

@@ -1,5 +1,5 @@
-//! What has been said, as it is shown: one block each, escaped, so that nobody's words can pass for anybody else's
-//! (K13); longer histories are shortened, the oldest reasons first.
+//! Responses as prompts show them: one block each, escaped, so that no agent's text can pass for another
+//! agent's (K13). Longer histories are shortened, the oldest reasons first.
 
 use std::borrow::Cow;
 
@@ -69,8 +69,8 @@ pub(super) fn sections<'a>(said: &'a [Said<'_>]) -> Vec<Section<'a>> {
     sections.collect()
 }
 
-/// Returns the block of responses, each with its two texts at the given lengths; none where nobody has spoken. Responses
-/// without any text may be left out.
+/// Returns the block of responses, each with its two texts at the given lengths, or `None` if there are no
+/// responses. Responses without any text may be left out.
 pub(super) fn block(said: &[Said<'_>], texts: &[Cow<'_, str>], may_leave_out: bool) -> Option<String> {
     let shown = said.iter().zip(texts.chunks(2));
     let shown = shown.filter(|(_, texts)| !may_leave_out || texts.iter().any(|text| !text.trim().is_empty()));

@@ -1,4 +1,5 @@
-//! The tools that agents may ask for (rules D9, T4): what they are told of them, how a reply asks, and what is said to it.
+//! The tools that agents may ask for (rules D9, T4): how prompts describe them, how a reply asks for them, and
+//! how such a reply is answered.
 //!
 //! A reply asks in a field of its own JSON, so that every model that can answer can use tools, whatever its provider's
 //! protocol has for them.

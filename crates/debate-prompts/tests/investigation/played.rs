@@ -24,7 +24,7 @@ const REASONS: [&str; 3] = [
 pub(super) const REASONS_EACH: usize = 3;
 pub(super) const INVESTIGATORS: [&str; 3] = ["amber", "birch", "cedar"];
 
-/// Words of an investigator that nobody else would come upon, and that do not name it.
+/// Returns text that only this investigator would write and that does not contain its name.
 pub(super) fn secret(name: &str, what: &str) -> String {
     let mark = match name {
         "amber" => "orange",

@@ -71,7 +71,7 @@ fn a_good_part_of_a_debates_input_is_the_beginning_of_an_earlier_prompt() {
 }
 
 #[test]
-fn prompts_of_one_kind_have_the_same_head_whoever_speaks_and_whenever() {
+fn prompts_of_one_kind_share_the_same_head() {
     let prompts = prompts(&rates(), 8);
     for kind in ["argue/", "score/"] {
         let of_kind: Vec<&Prompt> =

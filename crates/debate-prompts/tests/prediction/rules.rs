@@ -1,4 +1,4 @@
-//! Who is told what, rule by rule, in whole debates.
+//! Tests of what each role sees, rule by rule, in whole debates.
 
 use std::collections::BTreeMap;
 
@@ -115,7 +115,7 @@ fn p3_no_argument_prompt_depends_on_scores() {
 }
 
 #[test]
-fn p3_the_scorer_is_not_told_who_spoke() {
+fn p3_scorer_prompt_hides_the_speaker() {
     let nameless = |visible: &Visible| match visible {
         Visible::Argue(view) => {
             let mut reply: Value = serde_json::from_str(&canned(visible, 2)).unwrap();
@@ -167,7 +167,7 @@ fn p5_the_scorer_is_given_the_rubric_and_asked_for_every_criterion() {
 }
 
 #[test]
-fn p6_a_role_that_is_asked_again_is_told_why() {
+fn p6_prompt_after_a_rejection_states_the_reason() {
     let mut rejected = false;
     let prompts = prompts(|visible| match visible {
         Visible::Score(_) if !rejected => {

@@ -56,7 +56,7 @@ fn check(mode: &str, flags: &Value, hears: impl Fn(usize) -> usize) -> Vec<Asked
 }
 
 #[test]
-fn t4_side_by_side_nobody_sees_an_answer_of_their_own_round() {
+fn t4_parallel_agents_see_no_answer_of_their_own_round() {
     for mode in ["collaborative", "expert-panel", "red-team-blue-team", "delphi"] {
         check(mode, &json!({}), |_| 0);
     }
@@ -74,7 +74,7 @@ fn t4_one_after_another_everybody_sees_those_before() {
 }
 
 #[test]
-fn t4_with_last_only_the_last_sees_all_and_the_others_nobody_of_their_round() {
+fn t4_last_only_shows_the_round_only_to_its_last_agent() {
     let last_only = json!({ "sequential_parallelization": { "enabled": true, "level": "last-only" } });
     for mode in ["adversarial", "socratic", "devils-advocate"] {
         check(mode, &last_only, |place| if place == 2 { 2 } else { 0 });
@@ -122,15 +122,15 @@ fn t2_only_delphi_shows_statistics_and_only_of_the_round_before() {
     }
     for asked in play("delphi", &flags, marked) {
         let (text, is_second) = (asked.whole(), asked.want.call.round == 2);
-        let told = "Round Statistics:\nRound: 1\nResponses: 3\nConfidence: mean 0.90, standard deviation 0.00, from 0.90 \
+        let statistics = "Round Statistics:\nRound: 1\nResponses: 3\nConfidence: mean 0.90, standard deviation 0.00, from 0.90 \
                     to 0.90\n";
-        assert_eq!(text.contains(told), is_second, "{text}");
+        assert_eq!(text.contains(statistics), is_second, "{text}");
         assert_eq!(text.contains("Stances: YES 1, NO 1, NEUTRAL 1"), is_second);
     }
 }
 
 #[test]
-fn t6_who_is_asked_again_sees_nobody() {
+fn t6_agents_polled_again_see_no_answers() {
     let flags = json!({ "groupthink_detection": { "action": "repoll" } });
     let agree = |want: &Want| {
         let call = &want.call;
@@ -149,7 +149,7 @@ fn t6_who_is_asked_again_sees_nobody() {
 }
 
 #[test]
-fn t3_parts_and_teams_are_told_to_everybody_by_role() {
+fn t3_prompts_show_parts_and_teams_by_role() {
     let roles = |mode: &str| {
         let all = play(mode, &json!({}), marked);
         let last = all.last().unwrap().whole();

@@ -58,20 +58,20 @@ const fn details_in(provider: Provider) -> [&'static [&'static str]; 3] {
     }
 }
 
-/// Returns the last that events tell of these tokens.
+/// Returns the last counts of these tokens in the events.
 fn details(provider: Provider, events: &[&str]) -> [Option<u64>; 3] {
     let events: Vec<Value> = events.iter().filter_map(|data| serde_json::from_str(data).ok()).collect();
     details_in(provider).map(|places| {
-        let told = |event: &Value| places.iter().rev().find_map(|place| event.pointer(place)?.as_u64());
-        events.iter().rev().find_map(told)
+        let count = |event: &Value| places.iter().rev().find_map(|place| event.pointer(place)?.as_u64());
+        events.iter().rev().find_map(count)
     })
 }
 
 impl Expected {
     pub(super) fn of(record: &Record, provider: Provider) -> Self {
-        let told = details(provider, &record.events());
+        let details = details(provider, &record.events());
         match Self::read(record, provider) {
-            Self::Answer(reading) => Self::Answer(Box::new(Reading { details: Some(told), ..*reading })),
+            Self::Answer(reading) => Self::Answer(Box::new(Reading { details: Some(details), ..*reading })),
             error @ Self::Error { .. } => error,
         }
     }
@@ -275,7 +275,7 @@ fn message_by_sdk(sdk: &Value) -> Expected {
 
 /// Reads one of several responses that a file holds; of the SDK's reading of them all only the end is that of one.
 pub(super) fn message_among_others(events: &[&str], is_last: bool, sdk: &Value) -> Expected {
-    let told = details(Provider::Anthropic, events);
+    let details = details(Provider::Anthropic, events);
     let events: Vec<Value> = events.iter().map(|data| serde_json::from_str(data).unwrap()).collect();
     let said = |kind: &str, field: &str, index: Option<&Value>| -> String {
         let deltas = events.iter().filter(|event| event["delta"]["type"] == kind);
@@ -299,7 +299,7 @@ pub(super) fn message_among_others(events: &[&str], is_last: bool, sdk: &Value) 
         calls: whole.chain(begun.map(call)).collect(),
         thought_chars: Some(said("thinking_delta", "thinking", None).chars().count()),
         usage: message_usage(&sdk["usage"]).filter(|_| is_last),
-        details: Some(told),
+        details: Some(details),
     }))
 }
 
@@ -343,7 +343,7 @@ fn message_whole(record: &Record) -> Expected {
     }))
 }
 
-/// Reads the items as they are told whole, which the adapter reads from pieces.
+/// Reads the items from the events that contain them whole; the adapter reads them from pieces.
 fn response(record: &Record) -> Expected {
     let events = record.events().into_iter().filter(|data| *data != "[DONE]");
     let Ok(events) = events.map(serde_json::from_str).collect::<Result<Vec<Value>, _>>() else {

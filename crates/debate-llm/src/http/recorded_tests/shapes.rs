@@ -33,7 +33,7 @@ fn k18_only_a_finish_reason_that_is_known_ends_a_stream() {
 }
 
 #[test]
-fn other_bodies_are_told_apart() {
+fn unusual_bodies_decode_or_fail_by_kind() {
     check("", Err("malformed_response"));
     check(" \n", Err("malformed_response"));
     check("<!doctype html><p>no", Err("malformed_response"));
@@ -181,7 +181,7 @@ fn a_question_that_a_filter_stops_is_refused() {
 }
 
 #[test]
-fn k3_tokens_of_the_cache_and_of_thoughts_are_told_apart() {
+fn k3_usage_separates_cached_and_reasoning_tokens() {
     for (provider, cache_written, body) in [
         (
             Provider::Anthropic,

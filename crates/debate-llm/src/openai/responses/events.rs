@@ -43,12 +43,12 @@ impl Events for Items {
             }
             "response.output_item.done" => {
                 let is_streamed = self.streamed.contains(&event.output_index.unwrap_or(0));
-                let item = event.item.ok_or_else(|| malformed("an item is told of and missing"))?;
+                let item = event.item.ok_or_else(|| malformed("an event has no item"))?;
                 take_item(item, answer, is_streamed, chunks)?;
             }
             "response.completed" | "response.incomplete" | "response.failed" | "response.cancelled" => {
                 let response =
-                    event.response.ok_or_else(|| malformed("the response is told of and missing"))?;
+                    event.response.ok_or_else(|| malformed("an event has no response"))?;
                 response.end(answer, event.kind.trim_start_matches("response."))?;
             }
             // The model writes a call or the provider searches: nothing to take yet, and no silence.
@@ -265,7 +265,7 @@ struct OutputDetails {
 }
 
 impl Response<'_> {
-    /// Takes what the whole response has used, which is told of one that failed too.
+    /// Takes the usage of the whole response; a failed response reports it too.
     fn count(&self, answer: &mut Answer) {
         if let Some(usage) = &self.usage {
             answer.is_done = true;
@@ -286,11 +286,11 @@ impl Response<'_> {
         }
     }
 
-    /// Ends the answer with what the whole response says; `told` is the word for it where its status is left out.
-    fn end(self, answer: &mut Answer, told: &str) -> Result<(), ModelError> {
+    /// Ends the answer with what the whole response says. `event_status` applies if it has no status.
+    fn end(self, answer: &mut Answer, event_status: &str) -> Result<(), ModelError> {
         self.count(answer);
         answer.is_done = true;
-        let status = if self.status.is_empty() { told } else { &*self.status };
+        let status = if self.status.is_empty() { event_status } else { &*self.status };
         let why = self.incomplete_details.as_ref().and_then(|details| details.reason.as_deref());
         answer.end(why.filter(|_| status != "completed").unwrap_or(status));
         self.fail()?;

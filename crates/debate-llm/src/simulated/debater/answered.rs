@@ -14,7 +14,7 @@ const QUOTE_WORDS_MAX: usize = 12;
 const QUOTE_WORDS_TIGHT: usize = 6;
 /// Tokens of a quotation at most.
 const QUOTE_TOKENS_MAX: usize = 36;
-/// The fewest letters that can be told from chance.
+/// The fewest letters that a quotation needs to differ from a chance match.
 const QUOTE_CHARS_MIN: usize = 10;
 /// Clauses shorter than this are quoted only where there are no others.
 const CLAUSE_BYTES: usize = 24;

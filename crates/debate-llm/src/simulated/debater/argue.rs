@@ -22,7 +22,7 @@ const ARGUMENT_TOKENS_MAX: usize = 280;
 const FRAME_TOKENS: usize = 64;
 /// Room below which a reply has nothing but what it must.
 const ROOM_TO_SPARE: usize = 200;
-/// An outcome that nobody asked about (P7).
+/// An outcome that the question does not list (P7).
 const UNLISTED: &str = "Unlisted outcome";
 
 #[derive(Serialize)]

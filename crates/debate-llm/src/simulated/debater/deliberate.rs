@@ -83,7 +83,7 @@ pub(super) const COURSES: [Course; 4] = [
     },
 ];
 
-/// The phrases by which a change of position is told (D6).
+/// The phrases that announce a change of position (D6).
 const CHANGES: [&str; 7] = [
     "I have revised my advice",
     "I now agree with the others on the main point",

@@ -12,7 +12,7 @@ use super::sheet::{Point, Sheet};
 use super::stance::{self, Stance, View};
 use crate::simulated::Draw;
 
-/// Disagreements and insights that are told at most.
+/// The most disagreements and insights of a synthesis.
 const DISAGREEMENTS_MAX: usize = 3;
 const INSIGHTS_MAX: usize = 4;
 /// A spread of probabilities, highest less lowest, that counts as a disagreement.
@@ -98,7 +98,7 @@ fn said<'a>(sheet: &'a Sheet<'a>, view: &View) -> Vec<Said<'a>> {
     latest.map(|point| (point, stance::spread(point, &view.base))).collect()
 }
 
-/// Returns the mean of the roles' latest forecasts, weighted by their scores; the prior where nobody spoke.
+/// Returns the mean of the roles' latest forecasts, weighted by their scores; the prior if no role spoke.
 fn pooled(said: &[Said<'_>], view: &View) -> Vec<f64> {
     if said.is_empty() {
         return view.base.clone();

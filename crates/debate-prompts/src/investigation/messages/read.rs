@@ -52,7 +52,7 @@ pub fn read(text: &str, asked: Act) -> Vec<Block> {
     split(text, asked).iter().map(block).collect()
 }
 
-/// Returns what a reply does beside what is asked for, each act once.
+/// Returns the acts of blocks that were not asked for, each act once.
 #[must_use]
 pub fn strays<'a>(blocks: impl IntoIterator<Item = &'a Block>) -> Vec<Act> {
     let mut acts: Vec<Act> = Vec::new();

@@ -30,7 +30,7 @@ fn confidence() -> impl Strategy<Value = Option<f64>> {
 
 fn evidence() -> impl Strategy<Value = Evidence> {
     let kind = option::of(select(EvidenceKind::ALL.to_vec()));
-    // A kind is told by its bracket, so a pointer without a kind begins with none.
+    // The parser recognizes a kind by its bracket, so a pointer without a kind does not begin with a bracket.
     (kind, "[a-z/]{1,9}(\\.rs)?:[0-9]{1,3}", prop_oneof![Just(String::new()), line()], line())
         .prop_map(|(kind, pointer, quote, claim)| Evidence { kind, pointer, quote, claim })
 }
@@ -284,7 +284,7 @@ fn i8_verdicts_that_are_bent_a_little_are_read_as_meant() {
          **Needs more info:** Yes, two things\nMissing:\n1. a trace\n2) the old build\nReasoning: it has\nthe most evidence",
         "```\n【最终判定】\n假设：假设2\n置信度：8分\n支持证据：H2.E1、H2.E3\n反证：H1.E2\n需要更多信息：需要\n\
          缺少的信息：\n- a trace\n- the old build\n理由说明：it has the most evidence\n```",
-        // What is missing is needed, also where nobody says so.
+        // Missing information is needed, even if the verdict does not say so.
         "> [verdict]\n> Summary: it has the most evidence\n> Missing_Information:\n> • a trace\n> • the old build\n\
          > Supporting_Evidence: H2.E1 H2.E3\n> Counter-Evidence: H1.E2\n> CONFIDENCE: 8 / 10\n> HYPOTHESIS: #2",
     ];
@@ -335,7 +335,7 @@ fn i2_evidence_in_plain_sentences_is_still_found() {
 }
 
 #[test]
-fn i1_what_a_reply_does_beside_what_is_asked_is_named_once() {
+fn i1_strays_names_each_unrequested_act_once() {
     let reply = "[CHALLENGE]\nTo: a\n[VERDICT]\nHypothesis: H1\n[Challenge]\nTo: b\n[假设]\n假设：x\n预测：y";
     let blocks = read(reply, Act::Investigate);
     assert_eq!(strays(&blocks), [Act::Challenge, Act::Judge, Act::Propose]);
