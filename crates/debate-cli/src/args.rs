@@ -26,8 +26,8 @@ Examples:
   debate show @                                   the newest debate
   debate serve --listen 127.0.0.1:50051
 
-debate COMMAND -h shows a command; debate help TOPIC a topic: request, formats, models, options, environment,
-exit-codes.";
+debate COMMAND -h shows the help of a command, debate help TOPIC that of a topic:
+request, formats, models, options, environment, exit-codes.";
 
 /// The commands stand in groups, which clap has no means for.
 const TEMPLATE: &str = "\
@@ -66,8 +66,9 @@ pub(crate) struct Options {
     #[arg(long, global = true, hide_short_help = true, env = "DEBATE_CONFIG", value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 
-    /// Where debates are kept: sqlite://PATH, postgres://USER@HOST/DATABASE (keep a password in PGPASSWORD or ~/.pgpass),
-    /// or memory, which ends with the process
+    /// Where debates are kept: sqlite://PATH, postgres://USER@HOST/DATABASE, or memory
+    ///
+    /// Memory ends with the process. Keep a password of PostgreSQL in PGPASSWORD or ~/.pgpass.
     #[arg(
         long,
         global = true,
@@ -106,9 +107,11 @@ pub(crate) struct Options {
     )]
     pub(crate) durability: Safety,
 
-    /// Who debates: simulated, simulated:KEY=VALUE,… (such as latency=200ms, malformed=0.1), anthropic:NAME,
-    /// gemini:NAME, openai:NAME or openai-responses:NAME; keys are read from ANTHROPIC_API_KEY, GEMINI_API_KEY and
-    /// OPENAI_API_KEY alone, other addresses from ANTHROPIC_BASE_URL, GEMINI_BASE_URL and OPENAI_BASE_URL
+    /// Who debates, such as openai:NAME or anthropic:NAME; see `debate help models`
+    ///
+    /// One of simulated, simulated:KEY=VALUE,… (such as latency=200ms, malformed=0.1), anthropic:NAME, gemini:NAME,
+    /// openai:NAME or openai-responses:NAME. Keys are read from ANTHROPIC_API_KEY, GEMINI_API_KEY and OPENAI_API_KEY alone,
+    /// other addresses from ANTHROPIC_BASE_URL, GEMINI_BASE_URL and OPENAI_BASE_URL.
     #[arg(long, global = true, env = "DEBATE_MODEL", value_name = "MODEL", default_value = "simulated")]
     pub(crate) model: ModelChoice,
 

@@ -39,7 +39,8 @@ pub(crate) fn begin(options: &Options, telemetry: &Telemetry) -> anyhow::Result<
         Failure::bad_input(format!("invalid value {:?} for --log-level: {error}", options.log_level))
     })?;
     // What is asked for by --log-level does not go before this.
-    let filter = filter.and(filter_fn(|about| !SECRET_TARGETS.iter().any(|it| about.target().starts_with(it))));
+    let filter =
+        filter.and(filter_fn(|about| !SECRET_TARGETS.iter().any(|it| about.target().starts_with(it))));
     let has_colours = options.log_format == LogFormat::Text && console::colors_enabled_stderr();
     let lines = lines(options.log_format, has_colours, || Aside);
     tracing_subscriber::registry().with(lines.with_filter(filter)).with(telemetry.layers()).init();

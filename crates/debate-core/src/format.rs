@@ -94,7 +94,9 @@ pub trait Format: Debug + Clone + PartialEq + Send + Sync + 'static {
     }
 
     /// Returns the moment that the rules set for prompts and tools (rule K19); none where it is the opening of the debate.
-    fn as_of(config: &Self::Config) -> Option<Timestamp>;
+    fn as_of(_config: &Self::Config) -> Option<Timestamp> {
+        None
+    }
 
     /// Returns every model that the rules name, with the path at which a request names it.
     fn models_named(config: &Self::Config) -> Vec<(String, String)>;

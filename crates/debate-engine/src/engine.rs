@@ -419,24 +419,24 @@ impl Engine {
             let head = debate_core::chain::ChainCheck::new(stream).head();
             Verification { fault: Some(fault), ..Verification::new(debate, head) }
         };
-        // Looked up while the log is read and folded.
-        let archived = {
-            let shared = Arc::clone(&self.shared);
-            tokio::spawn(async move { archived_otherwise(&*shared.store, stream).await })
-        };
-        let checked = match readable(store, stream, Seq::START).await? {
-            Ok(begin) => match self.served_by(debate, begin.events.first()).await {
-                Ok((_, served)) => served.verify(store, debate, begin).await.map_err(LoadError::from),
+        let check = async {
+            let begin = match readable(store, stream, Seq::START).await? {
+                Ok(begin) => begin,
+                Err(fault) => return Ok(nothing(fault)),
+            };
+            match self.served_by(debate, begin.events.first()).await {
+                Ok((_, served)) => Ok(served.verify(store, debate, begin).await?),
                 // A first event that no longer says its format was changed.
                 Err(LoadError::Format { .. }) => {
                     let why = "the first event does not name a format that is known here".to_owned();
                     Ok(nothing(Fault { seq: Seq(1), why }))
                 }
                 Err(error) => Err(error),
-            },
-            Err(fault) => return Ok(nothing(fault)),
+            }
         };
-        match archived.await.map_err(ReadError::backend)?? {
+        // The log is folded while the archive record is looked up.
+        let (checked, archived) = futures::join!(check, archived_otherwise(store, stream));
+        match archived? {
             Some(fault) => Ok(nothing(fault)),
             None => checked,
         }

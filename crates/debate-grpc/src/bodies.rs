@@ -242,7 +242,8 @@ mod tests {
             let held = Held::new(Body::from("an event"), true);
             let mut body = Outbound::new(held, Protocol::Grpc, expiring(expires_at), None);
             let frame = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await.unwrap().unwrap();
-            let code = frame.into_trailers().ok().map(|trailers| Status::from_header_map(&trailers).unwrap().code());
+            let code =
+                frame.into_trailers().ok().map(|trailers| Status::from_header_map(&trailers).unwrap().code());
             assert_eq!(code, is_over.then_some(Code::Unauthenticated), "{expires_at:?}");
         }
     }
@@ -283,7 +284,9 @@ mod tests {
                         left -= data.len();
                         sizes.push(data.len());
                     }
-                    Err(frame) => break Status::from_header_map(frame.trailers_ref().unwrap()).unwrap().code(),
+                    Err(frame) => {
+                        break Status::from_header_map(frame.trailers_ref().unwrap()).unwrap().code();
+                    }
                 }
             };
             assert_eq!((left, code), (0, Code::Unauthenticated));

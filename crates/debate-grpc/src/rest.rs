@@ -94,7 +94,10 @@ async fn hold(
     let body = body_of(&headers, body)?;
     let prefer = Prefer::of(&headers);
     let started = session
-        .start(|violations| accept_bytes_with(violations, &body), contract_opening(&headers, prefer.deadline()))
+        .start(
+            |violations| accept_bytes_with(violations, &body),
+            contract_opening(&headers, prefer.deadline()),
+        )
         .await?;
     session.wait(started.debate, prefer.patience(rest.patience)).await?;
     let debate = session.debate(&started.debate.to_string(), None).await?;

@@ -109,7 +109,10 @@ mod tests {
             let reading = tokio::time::timeout(Duration::from_secs(1_000), stream.read_to_end(&mut reply));
             assert!(reading.await.is_ok(), "{said:?} and no more keeps its place");
             let reply = String::from_utf8_lossy(&reply);
-            assert!(silent.elapsed() < Duration::from_secs(20) && reply.contains(answer), "{said:?}: {reply}");
+            assert!(
+                silent.elapsed() < Duration::from_secs(20) && reply.contains(answer),
+                "{said:?}: {reply}"
+            );
         }
         serving.abort();
         let others = crate::ServeOptions::default().connections;

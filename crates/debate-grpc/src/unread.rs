@@ -275,7 +275,10 @@ mod tests {
         tokio::time::sleep(patience - Duration::from_millis(1)).await;
         assert!(is_there(unread), "it still may be read");
         tokio::time::sleep(patience / LOOKS).await;
-        assert!(!is_there(unread) && is_there(unasked), "only the answer that its client stopped reading is dropped");
+        assert!(
+            !is_there(unread) && is_there(unasked),
+            "only the answer that its client stopped reading is dropped"
+        );
     }
 
     /// Returns the next piece of a body that was not given up.

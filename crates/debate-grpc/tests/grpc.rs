@@ -248,7 +248,10 @@ async fn k12_errors_too_long_for_headers_are_cut_to_fit() {
     assert_eq!((refused.code(), reason(&refused).as_str()), (Code::InvalidArgument, "INVALID_REQUEST"));
     let details = refused.get_error_details();
     let (last, fitting) = details.bad_request().unwrap().field_violations.split_last().unwrap();
-    assert!(fitting.len() > 30 && fitting[0].field == "prediction_context.key_variables[0].name", "{fitting:?}");
+    assert!(
+        fitting.len() > 30 && fitting[0].field == "prediction_context.key_variables[0].name",
+        "{fitting:?}"
+    );
     assert_eq!((&*last.field, &*last.description), ("request", "breaks more rules than fit here"));
     let debate_id = "é".repeat(500_000);
     let refused = client.get_debate(v1::GetDebateRequest { debate_id, ..Default::default() }).await;

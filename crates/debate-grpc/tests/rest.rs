@@ -328,7 +328,10 @@ async fn paths_stay_in_the_house(house: &House, folder: &std::path::Path) {
         assert_eq!((answer.status, status.code()), (409, tonic::Code::FailedPrecondition), "{what}");
         let shown = format!("{answer:?} {status:?} {}", String::from_utf8_lossy(status.details()));
         let name = folder.file_name().unwrap().to_str().unwrap();
-        assert!(!shown.contains(name) && shown.contains("cannot be used for this reviewer"), "{what}: {shown}");
+        assert!(
+            !shown.contains(name) && shown.contains("cannot be used for this reviewer"),
+            "{what}: {shown}"
+        );
     }
 }
 

@@ -38,7 +38,10 @@ impl Follower {
             .with_total(expected.max(done) as f64)
             .with_message(message);
         if let Err(error) = self.peer.notify_progress(progress).await {
-            tracing::debug!(error = &error as &dyn std::error::Error, "progress could not be sent to a client");
+            tracing::debug!(
+                error = &error as &dyn std::error::Error,
+                "progress could not be sent to a client"
+            );
         }
     }
 }

@@ -210,7 +210,11 @@ pub(crate) const TOOLS: &[Spec] = &[
                 "Consensus, agreement level, action, position, supporters, dissenters, missing, cautions.",
             ),
             ("rounds", "array", "For each round the agreement level and the camps."),
-            ("groupthink", "object?", "The warning, its signs and what was done; null if it was not checked."),
+            (
+                "groupthink",
+                "object?",
+                "The warning, its signs and what was done; null if it was not checked.",
+            ),
             ("convergence_round", "integer?", "The first round after which no agent moved."),
         ],
     },

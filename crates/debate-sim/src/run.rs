@@ -76,7 +76,8 @@ pub fn run_with_crash(seed: u64, crash: CrashAt, traced: bool) -> Result<Report,
 /// What broke first.
 pub fn crash_everywhere(seed: u64) -> Result<Report, Failure> {
     let calm = Scenario { debates: 1, ..Scenario::of(seed).calm() };
-    let calm = run_world(&calm, false).map_err(|findings| failure(seed, format!("{seed} --calm"), findings))?;
+    let calm =
+        run_world(&calm, false).map_err(|findings| failure(seed, format!("{seed} --calm"), findings))?;
     let mut all = Report::default();
     for seq in (1..=calm.events).map(Seq) {
         for stored in [false, true] {

@@ -195,7 +195,13 @@ fn gains(page: &mut Page, comparisons: &[Comparison]) {
     page.heading("What the debates gained over others in the same questions, with 95 % intervals");
     let rows = comparisons.iter().map(|found| {
         let (brier, bits) = (interval(found.brier.as_ref(), 4), interval(found.log_bits.as_ref(), 3));
-        vec![name(&found.over), brier, bits, finding_label(found.finding).to_owned(), found.questions.to_string()]
+        vec![
+            name(&found.over),
+            brier,
+            bits,
+            finding_label(found.finding).to_owned(),
+            found.questions.to_string(),
+        ]
     });
     let head = [
         ("over", Column::Left),

@@ -71,7 +71,7 @@ Topics: request, formats, models, options, environment, exit-codes
 
 Examples:
   debate help models
-  debate help token new")]
+  debate help token create")]
 pub(crate) struct Help {
     /// A topic, or a command
     #[arg(value_name = "TOPIC")]

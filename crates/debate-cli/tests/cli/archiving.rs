@@ -244,7 +244,10 @@ fn k15_an_archive_out_of_which_words_were_taken_is_neither_shown_nor_restored() 
     fs::write(&bundle, gzip(&text(&lines))).unwrap();
 
     let shown = program.run(["show", &id, "--archive", "archive"]);
-    assert!(shown.code != Some(0) && shown.stdout.is_empty() && shown.stderr.contains(&expected), "{shown:?}");
+    assert!(
+        shown.code != Some(0) && shown.stdout.is_empty() && shown.stderr.contains(&expected),
+        "{shown:?}"
+    );
     let verified = program.run(["verify", &id, "--archive", "archive"]);
     assert!(verified.code == Some(4) && verified.stdout.contains(&expected), "{verified:?}");
     let restored = program.run(["restore", &id, "--from", "archive"]);

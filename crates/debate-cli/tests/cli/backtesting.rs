@@ -78,7 +78,11 @@ fn k16_real_questions_run_once_and_are_compared_with_market() {
     let over: Vec<&Value> =
         report["comparisons"].as_array().unwrap().iter().map(|found| &found["of"]).collect();
     assert!(over.contains(&&"market".into()) && over.contains(&&"blind".into()), "{over:?}");
-    assert_eq!(&program.run(["calibration", "--json"]).json(), report, "`calibration` prints the same numbers");
+    assert_eq!(
+        &program.run(["calibration", "--json"]).json(),
+        report,
+        "`calibration` prints the same numbers"
+    );
 
     let first = &found["debates"][0];
     let log = program.run(["log", first["debate_id"].as_str().unwrap(), "--json"]).lines();

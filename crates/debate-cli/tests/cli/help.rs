@@ -34,7 +34,7 @@ fn help_explains_commands_and_topics() {
         (&["options"], "--otlp-endpoint <URL>"),
         (&["environment"], "DEBATE_LISTEN"),
         (&["exit-codes"], "130  interrupted"),
-        (&["token", "new"], "Usage: debate token new"),
+        (&["token", "create"], "Usage: debate token create"),
         (&["list"], "Usage: debate list"),
         (&[], "\nAsk:\n  run "),
     ] {

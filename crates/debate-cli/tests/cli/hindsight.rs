@@ -114,7 +114,11 @@ fn k16_what_cannot_be_resolved_is_one_clear_error() {
             2,
             line(&id, "2999-01-01T00:00:00.000Z is still to come"),
         ),
-        (vec!["resolve", UNKNOWN_ID, "yes"], 3, line(UNKNOWN_ID, &format!("there is no debate {UNKNOWN_ID}"))),
+        (
+            vec!["resolve", UNKNOWN_ID, "yes"],
+            3,
+            line(UNKNOWN_ID, &format!("there is no debate {UNKNOWN_ID}")),
+        ),
     ] {
         let ran = program.run(&args);
         assert_eq!((ran.code, ran.stderr), (Some(code), stderr), "{args:?}");

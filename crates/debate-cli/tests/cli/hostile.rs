@@ -324,7 +324,8 @@ fn k14_a_forged_fork_is_believed_no_more_than_any_debate() {
         ] {
             let found = run(args);
             assert_eq!(found.code, Some(4), "{why}: {found:?}");
-            let mut faults = found.stdout.lines().filter(|line| line.starts_with(&format!("FAULT  {fork}  ")));
+            let mut faults =
+                found.stdout.lines().filter(|line| line.starts_with(&format!("FAULT  {fork}  ")));
             assert!(faults.any(|line| line.contains(why)), "{why}: {found:?}");
         }
         assert!(!program.path("new").exists(), "nothing was imported");

@@ -61,7 +61,8 @@ fn a_report_is_one_file_that_says_what_the_result_says() {
         assert_eq!(then["page"]["hash"], hash(2).as_str(), "the hash is that event's own");
         let markdown = program.run(["report", &id, "--format", "md", "--at", "3"]).stdout;
         let head = log.len();
-        let expected = format!("hash {}. The log was checked to event {head}, hash {}.", hash(2), hash(head - 1));
+        let expected =
+            format!("hash {}. The log was checked to event {head}, hash {}.", hash(2), hash(head - 1));
         assert!(markdown.contains(&expected), "{expected}: {markdown}");
         assert!(
             markdown.contains(&format!("- As it was at event 3 of {head}; at event {head} it is concluded"))

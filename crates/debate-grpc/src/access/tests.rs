@@ -236,7 +236,8 @@ async fn the_silent_stream_of_a_revoked_token_ends_with_the_next_sign_of_life() 
     grant.revoke();
     let revoked = tokio::time::Instant::now();
     loop {
-        let frame = next(60).await.expect("a sign of life comes").expect("the stream says that it ends").unwrap();
+        let frame =
+            next(60).await.expect("a sign of life comes").expect("the stream says that it ends").unwrap();
         if let Ok(trailers) = frame.into_trailers() {
             assert_eq!(Status::from_header_map(&trailers).unwrap().code(), Code::Unauthenticated);
             break;

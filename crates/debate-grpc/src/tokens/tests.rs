@@ -147,7 +147,11 @@ fn a_file_is_replaced_whole_and_stays_whole_where_that_fails() {
     create("other").unwrap();
     let changed = fs::read_to_string(&path).unwrap();
     assert_ne!(changed, before);
-    assert_eq!(io::read_to_string(opened).unwrap(), before, "a reader that opened the file before the change reads the old one");
+    assert_eq!(
+        io::read_to_string(opened).unwrap(),
+        before,
+        "a reader that opened the file before the change reads the old one"
+    );
     assert!(create("a b").is_err());
     assert_eq!(fs::read_to_string(&path).unwrap(), changed);
     let refused = TokenFile::change(&path, |_| {

@@ -126,7 +126,10 @@ async fn k12_words_of_a_client_that_a_library_tells_back_are_cut_like_all_words_
         let path = format!("/grpc.reflection.{version}.ServerReflection/ServerReflectionInfo");
         let grpc_status = call(&mut client, &path, &[proto], &body).await.1.unwrap();
         assert_eq!(grpc_status.code(), Code::NotFound);
-        assert!((400..=510).contains(&grpc_status.message().len()) && grpc_status.message().ends_with("é…"), "{grpc_status:?}");
+        assert!(
+            (400..=510).contains(&grpc_status.message().len()) && grpc_status.message().ends_with("é…"),
+            "{grpc_status:?}"
+        );
     }
     let encoding = "z".repeat(10_000);
     for path in ["/grpc.health.v1.Health/Check", GET] {
@@ -214,7 +217,10 @@ async fn k12_requests_over_http_that_are_none_have_an_answer_and_the_next_is_ser
         let mut received = String::new();
         let read = tokio::time::timeout(PATIENCE, stream.read_to_string(&mut received)).await;
         read.expect("the server ends the connection").unwrap();
-        assert!(received.is_empty() && !sent.starts_with("GET") || received.starts_with(answer), "{what}: {received}");
+        assert!(
+            received.is_empty() && !sent.starts_with("GET") || received.starts_with(answer),
+            "{what}: {received}"
+        );
     }
     assert_eq!(house.engine.store().list(Default::default()).await.unwrap(), []);
     assert_eq!(house.get("/healthz").await.status, 200);

@@ -337,7 +337,11 @@ async fn k14_a_debate_is_forked_compared_exported_and_redacted() {
         change: change.to_owned(),
     };
     let forked = audits.fork_debate(fork("without=optimist", 0)).await.unwrap_err();
-    assert_eq!(forked.code(), Code::FailedPrecondition, "at least two roles are needed in addition to the judge");
+    assert_eq!(
+        forked.code(),
+        Code::FailedPrecondition,
+        "at least two roles are needed in addition to the judge"
+    );
     let child = audits.fork_debate(fork("pooling=log_odds", 0)).await.unwrap().into_inner().debate.unwrap();
     assert_eq!(child.forked_from.as_ref().unwrap().change, "pooling=log_odds");
     assert_eq!(audits.fork_debate(fork("weather=fine", 0)).await.unwrap_err().code(), Code::InvalidArgument);

@@ -133,7 +133,8 @@ async fn t1_the_example_of_every_mode_is_held_alike_over_rest_and_grpc() {
         assert_eq!(decision.position.as_deref(), over_rest["decision"]["position"].as_str(), "{mode:?}");
         // The same flags, each with the same source: nothing is lost on the way of either.
         let sent_flags = over_grpc.metadata.unwrap().flags;
-        let sent_flags: Vec<_> = sent_flags.into_iter().map(|flag| (flag.flag, flag.value, flag.source)).collect();
+        let sent_flags: Vec<_> =
+            sent_flags.into_iter().map(|flag| (flag.flag, flag.value, flag.source)).collect();
         let expected = list(&over_rest["metadata"]["flags"], |flag| {
             (text(&flag["flag"]), flag["value"].to_string(), text(&flag["source"]))
         });

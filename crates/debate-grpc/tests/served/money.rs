@@ -231,7 +231,8 @@ async fn houses_and_limits() -> Vec<(Guarded, tempfile::TempDir, TokenLimits)> {
 /// Asks for sixteen things at one moment, of which one is let in.
 async fn one_of_sixteen(asked: impl IntoIterator<Item = impl Future<Output = Result<(), Status>>>) {
     let results = join_all(asked).await;
-    let refused: Vec<Code> = results.into_iter().filter_map(Result::err).map(|status| status.code()).collect();
+    let refused: Vec<Code> =
+        results.into_iter().filter_map(Result::err).map(|status| status.code()).collect();
     assert_eq!(refused, [Code::ResourceExhausted; 15]);
 }
 

@@ -311,7 +311,10 @@ async fn k10_an_unread_page_stream_is_dropped_where_it_can_resume() {
         stopped.flow_control().release_capacity(piece.len()).unwrap();
     }
     // It breaks off then, which may cost the last parts on their way.
-    assert!((2 * 48 * 1024 + 1..=2 * LONG).contains(&received), "what has begun to go out goes on: {received} bytes");
+    assert!(
+        (2 * 48 * 1024 + 1..=2 * LONG).contains(&received),
+        "what has begun to go out goes on: {received} bytes"
+    );
 }
 
 /// Returns an engine whose model says so many bytes whenever it is asked.

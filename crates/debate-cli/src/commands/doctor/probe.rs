@@ -117,7 +117,11 @@ impl Measured {
         parts.extend(self.first_words.map(|time| format!("first words after {}", span(ms(time)))));
         parts.extend(self.tokens_per_second().map(|speed| format!("{speed:.0} tokens/s")));
         let number = |count: Option<u64>| count.map_or_else(|| "?".to_owned(), |count| count.to_string());
-        parts.push(format!("{} tokens read, {} written", number(reply.usage.input), number(reply.usage.output)));
+        parts.push(format!(
+            "{} tokens read, {} written",
+            number(reply.usage.input),
+            number(reply.usage.output)
+        ));
         parts.extend(reply.http_version.clone());
         parts.extend(reply.request_id.as_ref().map(|id| format!("request {id}")));
         parts.extend((reply.wire_retries > 0).then(|| format!("sent {} times", reply.wire_retries + 1)));

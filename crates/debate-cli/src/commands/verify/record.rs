@@ -49,7 +49,8 @@ impl Record {
         let mut stdout = io::stdout().lock();
         if json {
             let ok = self.fault.is_none();
-            let mut object = json!({ "checkpoint": origin, "ok": ok, "size": size, "root": root.to_string() });
+            let mut object =
+                json!({ "checkpoint": origin, "ok": ok, "size": size, "root": root.to_string() });
             if let Some(fault) = &self.fault {
                 object["fault"] = json!(fault);
             }
