@@ -47,8 +47,7 @@ impl Events for Items {
                 take_item(item, answer, is_streamed, chunks)?;
             }
             "response.completed" | "response.incomplete" | "response.failed" | "response.cancelled" => {
-                let response =
-                    event.response.ok_or_else(|| malformed("an event has no response"))?;
+                let response = event.response.ok_or_else(|| malformed("an event has no response"))?;
                 response.end(answer, event.kind.trim_start_matches("response."))?;
             }
             // The model writes a call or the provider searches: nothing to take yet, and no silence.
