@@ -419,26 +419,20 @@ impl Engine {
             let head = debate_core::chain::ChainCheck::new(stream).head();
             Verification { fault: Some(fault), ..Verification::new(debate, head) }
         };
-        let check = async {
-            let begin = match readable(store, stream, Seq::START).await? {
-                Ok(begin) => begin,
-                Err(fault) => return Ok(nothing(fault)),
-            };
-            match self.served_by(debate, begin.events.first()).await {
-                Ok((_, served)) => Ok(served.verify(store, debate, begin).await?),
-                // A first event that no longer says its format was changed.
-                Err(LoadError::Format { .. }) => {
-                    let why = "the first event does not name a format that is known here".to_owned();
-                    Ok(nothing(Fault { seq: Seq(1), why }))
-                }
-                Err(error) => Err(error),
-            }
+        let (begin, otherwise) =
+            tokio::try_join!(readable(store, stream, Seq::START), archived_otherwise(store, stream))?;
+        let begin = match (begin, otherwise) {
+            (Err(fault), _) | (Ok(_), Some(fault)) => return Ok(nothing(fault)),
+            (Ok(begin), None) => begin,
         };
-        // The log is folded while the archive record is looked up.
-        let (checked, archived) = futures::join!(check, archived_otherwise(store, stream));
-        match archived? {
-            Some(fault) => Ok(nothing(fault)),
-            None => checked,
+        match self.served_by(debate, begin.events.first()).await {
+            Ok((_, served)) => Ok(served.verify(store, debate, begin).await?),
+            // A first event that no longer says its format was changed.
+            Err(LoadError::Format { .. }) => {
+                let why = "the first event does not name a format that is known here".to_owned();
+                Ok(nothing(Fault { seq: Seq(1), why }))
+            }
+            Err(error) => Err(error),
         }
     }
 
