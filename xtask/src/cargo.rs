@@ -7,6 +7,9 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
+/// What is off in a first build and tested all the same.
+pub(crate) const MCP: &str = "debate-cli/mcp";
+
 /// The workspace this program was built in.
 #[derive(Debug)]
 pub(crate) struct Workspace {

@@ -8,11 +8,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use crate::cargo::{Workspace, succeed};
+use crate::cargo::{MCP, Workspace, succeed};
 use crate::npm;
 use crate::python::{Packages, environment};
 use crate::report::Ended;
-use crate::test::MCP;
 
 /// What the scripts import; ranges, so that older Pythons find a version of their own.
 const PACKAGES: Packages = Packages {

@@ -4,10 +4,9 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
-use crate::cargo::{Workspace, answers, succeed};
+use crate::cargo::{MCP, Workspace, answers, succeed};
 use crate::python::{Packages, environment};
 use crate::report::{Ended, Report};
-use crate::test::MCP;
 use crate::tidy;
 
 /// The program that checks the dependencies of the workspace: pinned, and prebuilt to save its compilation.

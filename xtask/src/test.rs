@@ -2,12 +2,9 @@
 
 use anyhow::Result;
 
-use crate::cargo::{Workspace, answers, succeed};
+use crate::cargo::{MCP, Workspace, answers, succeed};
 use crate::report::{Ended, Report};
 use crate::{buf, clients, deploy, packages, postgres, viewer};
-
-/// What is off in a first build and tested all the same.
-pub(crate) const MCP: &str = "debate-cli/mcp";
 
 /// Set where a test that drives a browser fails without one; elsewhere it is skipped, visibly.
 const NEEDS_BROWSER: &str = "DEBATE_NEEDS_BROWSER";

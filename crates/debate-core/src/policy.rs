@@ -4,5 +4,4 @@
 pub mod event;
 pub mod insights;
 pub mod proposal_log;
-pub mod reviewer;
 pub mod system_prompt;

@@ -16,11 +16,11 @@ use debate_core::counted::counted;
 use debate_core::debate::Debate;
 use debate_core::format::Format as _;
 use debate_core::formats::review::Review;
+use debate_core::formats::review::reviewer::ReviewerName;
 use debate_core::id::{DebateId, Digest, Role, Seq};
 use debate_core::policy::event::{PolicyEvent, ProposalAccepted};
 use debate_core::policy::insights::{self, Insights, Threshold};
 use debate_core::policy::proposal_log::{self, AcceptError, ProposalLog, ProposalLogError};
-use debate_core::policy::reviewer::ReviewerName;
 use debate_prompts::prompts::RenderError;
 use debate_store::{Append, AppendError, ListFilter, ReadError};
 

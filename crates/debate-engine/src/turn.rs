@@ -12,10 +12,10 @@ use debate_core::id::Digest;
 use debate_core::prices::Price;
 use debate_core::prose::Prose;
 use debate_llm::{CallTime, ChatModel, ChatReply, ChatRequest, Ending, Message, ModelError, ModelErrorKind};
-use debate_prompts::again;
 use debate_prompts::catalog;
 use debate_prompts::prompts::{Prompt, Prompts, Reading, Received, RenderError, Speaker};
 use debate_prompts::room::Room;
+use debate_prompts::{again, retry};
 
 use tokio::time::Instant;
 
@@ -156,7 +156,7 @@ pub(crate) fn render<P: Prompts>(
     }
     if let Some(unusable) = unusable {
         let failure = unusable.ok_or(RenderError::Redacted { version: prompt.version })?;
-        again::ask_again(&mut prompt, &failure.message);
+        retry::ask_again(&mut prompt, &failure.message);
     }
     Ok((visible, prompt))
 }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use debate_core::formats::review::reviewer::ReviewerName;
 use debate_core::id::Role;
 use debate_core::policy::insights::{DAYS_DEFAULT, DAYS_MAX, Insights, Threshold};
 use debate_core::policy::proposal_log::{AcceptError, Proposal};
-use debate_core::policy::reviewer::ReviewerName;
 use debate_core::request::{Violation, Violations};
 use debate_engine::{Accepted, FolderError, PolicyError, Proposed, Window};
 

@@ -4,7 +4,6 @@
 //! own, because providers run out of capacity model by model, and another one may be what a caller falls back to. Wire
 //! retries happen inside a turn: they are counted among the requests afterwards.
 
-mod breaker;
 mod bucket;
 mod gate;
 mod limits;
@@ -16,12 +15,11 @@ use async_trait::async_trait;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
 
-pub use self::breaker::BreakerPolicy;
-pub(crate) use self::breaker::Change;
-use self::breaker::{Breaker, Outcome, Ticket};
 pub use self::gate::Gate;
 use self::gate::Turn;
 pub use self::limits::{ProviderLimits, ProviderLimitsError};
+pub use crate::breaker::BreakerPolicy;
+use crate::breaker::{Breaker, Change, Outcome, Ticket};
 use crate::call_time::{ABSENT_MAX, FOREVER};
 use crate::{
     ChatModel, ChatReply, ChatRequest, ChunkSink, ModelError, ModelErrorKind, Place, Thinks, TimeoutStage,

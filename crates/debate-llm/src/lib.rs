@@ -7,6 +7,7 @@
 
 #[cfg(feature = "http")]
 mod anthropic;
+mod breaker;
 mod call_time;
 pub mod chat;
 mod effort;

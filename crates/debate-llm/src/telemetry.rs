@@ -20,7 +20,7 @@ use tokio::time::Instant;
 use tracing::Span;
 use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
-use crate::governed::Change;
+use crate::breaker::Change;
 use crate::{ChatReply, ChatRequest, Ending, HttpConfig, Message, ModelError, Provider, Role, Usage};
 
 /// The target of all events here, for filters.

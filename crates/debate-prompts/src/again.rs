@@ -1,9 +1,5 @@
-//! Asking again: the reason for which a model is asked once more (rules K5, K18).
+//! The text that tells a model why its last reply could not be used (rules K5, K18).
 
-use std::sync::Arc;
-
-use crate::prompts::{Message, Prompt, Speaker};
-use crate::roundtable::structure;
 use crate::tokens;
 
 /// Tokens that mark a message, at most.
@@ -16,18 +12,6 @@ const REASON_CHARS_MAX: usize = 300;
 #[must_use]
 pub fn tokens(why: &str) -> u32 {
     tokens::count(&text(why)).saturating_add(MESSAGE_TOKENS)
-}
-
-/// Adds to a prompt why the last reply to it could not be used. A fixed text that shows a sample gives way to words, because
-/// small models copy samples (rule P27).
-pub fn ask_again(prompt: &mut Prompt, why: &str) {
-    for message in prompt.messages.iter_mut().filter(|message| message.speaker == Speaker::User) {
-        if let Some(words) = structure::without_sample(&message.text) {
-            message.text = Arc::from(words);
-        }
-    }
-    prompt.tokens = prompt.tokens.saturating_add(self::tokens(why));
-    prompt.messages.push(Message { speaker: Speaker::User, text: Arc::from(text(why)) });
 }
 
 /// Returns the words with which a model is asked again.

@@ -3,7 +3,7 @@
 //! One file per kind of call holds its template, its rendering and the reading of its reply; what
 //! they share is here. Never does IO, never sees more than it is given, never acts on a reply.
 
-/// Asks again with the reason (K5, K18).
+/// Why a reply could not be used, as models read it (K5, K18).
 pub mod again;
 /// The texts of all prompts (P24).
 pub mod catalog;
@@ -27,6 +27,8 @@ pub mod prompts;
 pub mod public_text;
 /// Reads replies that are JSON, or nearly.
 pub mod reader;
+/// Asks again with the reason (K5, K18).
+pub mod retry;
 /// The words of a review debate (V3, V4).
 pub mod review;
 /// The room that a model's context window leaves (P15).

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, LazyLock};
 
+use debate_core::formats::review::reviewer::ReviewerName;
 use debate_core::policy::insights::Insights;
-use debate_core::policy::reviewer::ReviewerName;
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -15,12 +15,12 @@ use debate_core::formats::prediction::Prediction;
 use debate_core::formats::prediction::config::Schedule;
 use debate_core::formats::review::Review;
 use debate_core::formats::roundtable::Roundtable;
-use debate_core::id::{DebateId, Timestamp};
-use debate_core::record::RecordError;
-use debate_engine::{Engine, Env, Hedge, Hedging, LoadError, StartError, Tool, WatchError};
+use debate_core::id::Timestamp;
+use debate_engine::{Engine, Env, Hedge, Hedging, Tool};
 use debate_llm::simulated::Draw;
 use debate_llm::{ChatModel, Models};
 
+use crate::error::RehearsalError;
 use crate::late::Late;
 use crate::latencies::Latencies;
 use crate::resettable_store::ResettableStore;
@@ -108,32 +108,6 @@ impl fmt::Debug for RoundtableTools {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.0.iter().map(|tool| tool.name())).finish()
     }
-}
-
-/// A rehearsal broke off.
-#[derive(Debug, thiserror::Error)]
-pub enum RehearsalError {
-    /// A debate cannot be opened.
-    #[error("a debate cannot be opened")]
-    Start(#[from] StartError),
-    /// A debate cannot be followed.
-    #[error("a debate cannot be followed")]
-    Watch(#[from] WatchError),
-    /// A debate's log cannot be read.
-    #[error("a debate's log cannot be read")]
-    Load(#[from] LoadError),
-    /// An event cannot be read.
-    #[error("an event of a debate cannot be read")]
-    Record(#[from] RecordError),
-    /// A debate does not end.
-    #[error("debate {debate} does not end")]
-    Endless {
-        /// Which one.
-        debate: DebateId,
-    },
-    /// There is no runtime.
-    #[error("no runtime can be made")]
-    Runtime(#[source] std::io::Error),
 }
 
 impl Rehearsal {

@@ -21,7 +21,7 @@ use debate_prompts::review::ReviewPrompts;
 use debate_prompts::roundtable::RoundtablePrompts;
 use debate_store::EventStore;
 
-use crate::rehearsal::RehearsalError;
+use crate::error::RehearsalError;
 
 /// The longest wait for a debate's end, on its own clock.
 const PATIENCE: Duration = Duration::from_secs(2 * 3_600);

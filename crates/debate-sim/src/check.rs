@@ -19,7 +19,7 @@ use serde_json::Value;
 use crate::ledger::Account;
 use crate::stage::Stage;
 use crate::subject::Subject;
-use crate::world::Watched;
+use crate::watched::Watched;
 
 /// Checks one debate and returns its outcome without what may differ between runs.
 ///

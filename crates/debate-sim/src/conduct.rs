@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use crate::ledger::{Account, Life};
 use crate::scenario::Step;
 use crate::stage::Stage;
-use crate::world::Watched;
+use crate::watched::Watched;
 
 /// How long a debate may be without a driver before somebody calls it abandoned.
 const UNATTENDED_MAX: Duration = Duration::from_secs(20);

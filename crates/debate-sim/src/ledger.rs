@@ -11,7 +11,7 @@ use debate_core::id::Digest;
 use debate_core::record::Body;
 
 pub use self::account::{Account, Life};
-use crate::stage::Writer;
+use crate::writer::Writer;
 
 /// The books of one world.
 #[derive(Debug, Default)]

@@ -16,4 +16,6 @@ pub mod scenario;
 pub mod stage;
 pub mod store;
 pub mod subject;
+pub mod watched;
 pub mod world;
+pub mod writer;

@@ -13,7 +13,8 @@ use debate_llm::{
     SimulatedModel, Usage,
 };
 
-use crate::stage::{Stage, Writer};
+use crate::stage::Stage;
+use crate::writer::Writer;
 
 /// What a world's model costs.
 pub const PRICE: Price = Price { input: 100_000, cached_input: 50_000, output: 1_000_000 };

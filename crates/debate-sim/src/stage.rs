@@ -11,10 +11,7 @@ use tokio::sync::Notify;
 
 use crate::clock::Clock;
 use crate::ledger::Ledger;
-
-/// One life of one engine; identifies what it writes and asks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Writer(u32);
+use crate::writer::Writer;
 
 /// What all parts of one world share.
 #[derive(Debug)]

@@ -12,7 +12,8 @@ use debate_store::{
     Append, AppendError, EventStore, Head, ListFilter, Listed, Position, ReadError, RedactError, RequestOwner,
 };
 
-use crate::stage::{Stage, Writer};
+use crate::stage::Stage;
+use crate::writer::Writer;
 
 /// What happens to one operation on the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -23,9 +23,11 @@ use crate::ledger::{Account, Ledger};
 use crate::model::{FaultyModel, PRICE};
 use crate::probe::mind;
 use crate::scenario::{Ending, Scenario, Tightness};
-use crate::stage::{Stage, Writer};
+use crate::stage::Stage;
 use crate::store::{Fates, FaultyStore};
-use crate::subject::{Opening, Subject};
+use crate::subject::Subject;
+use crate::watched::Watched;
+use crate::writer::Writer;
 
 /// Simulated time after which a life that does not end is given up.
 const PATIENCE: Duration = Duration::from_secs(3_600);
@@ -65,21 +67,6 @@ enum LifeEnd {
     ShutDown,
     /// Nothing came of it in time.
     Stuck,
-}
-
-/// One debate of a world, across all lives.
-#[derive(Debug)]
-pub struct Watched<F: Format> {
-    /// What it is opened with.
-    pub opening: Opening<F>,
-    /// The digest and id of its request.
-    pub request: (Digest, String),
-    /// Which debate it became.
-    pub debate: Option<DebateId>,
-    /// How many controls of each kind were refused and are not tried again.
-    pub refused: BTreeMap<&'static str, u64>,
-    /// What a subscriber saw of it, in order.
-    pub seen: Arc<Mutex<Vec<Envelope>>>,
 }
 
 /// Runs a world to its end.

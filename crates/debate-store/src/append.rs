@@ -8,7 +8,7 @@ use debate_core::codec::Sealed;
 use debate_core::envelope::{Envelope, StreamId};
 use debate_core::id::{Digest, Seq};
 
-use crate::port::BoxError;
+use crate::position::BoxError;
 
 /// The most events that one append may carry.
 pub const EVENTS_PER_APPEND_MAX: usize = 1_000;

@@ -10,7 +10,7 @@ use debate_core::chain::{ChainBreak, ChainCheck};
 use debate_core::envelope::{Envelope, StreamId};
 use debate_core::id::{Seq, Timestamp};
 
-use crate::port::{BoxError, Head, Position};
+use crate::position::{BoxError, Head, Position};
 
 /// The kinds of events that a finished stream ends with; the schemas of the databases name them too.
 pub(crate) const LAST_KINDS: [&str; 3] = ["concluded", "resolved", "redacted"];

@@ -12,11 +12,11 @@ mod append;
 mod archive;
 mod decision;
 mod group;
-mod heads;
 mod leases;
 mod list;
 mod memory;
 mod port;
+mod position;
 #[cfg(feature = "postgres")]
 mod postgres;
 #[cfg(feature = "sqlite")]

@@ -3,7 +3,7 @@
 use debate_core::envelope::Envelope;
 use debate_core::id::{Seq, Timestamp};
 
-use crate::port::Position;
+use crate::position::Position;
 
 /// Which debates to list. The default asks for the newest of all tenants and formats.
 #[derive(Debug, Clone, PartialEq, Eq)]

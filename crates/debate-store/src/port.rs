@@ -1,5 +1,6 @@
 //! What every store can do, and how reading fails.
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
@@ -10,36 +11,11 @@ use debate_core::id::{Digest, Seq};
 
 use crate::append::{Append, AppendError};
 use crate::archive::Archived;
-use crate::heads;
 use crate::list::{ListFilter, Listed};
+pub use crate::position::{BoxError, Head, Position};
 
-/// The cause of a backend's failure, in the backend's own words.
-pub type BoxError = Box<dyn Error + Send + Sync>;
-
-/// The place of an event among all events of a store: later ones are greater, and nothing else is said. In SQLite and
-/// in memory they are 1, 2, 3 …; in PostgreSQL they have gaps. 0 stands for "before the first".
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Position(pub u64);
-
-impl Position {
-    /// The position before the first event of a store.
-    pub const START: Self = Self(0);
-}
-
-impl fmt::Display for Position {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-/// The last event of a stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Head {
-    /// Its sequence number.
-    pub seq: Seq,
-    /// Its hash, which the next event must chain to.
-    pub hash: Digest,
-}
+/// Events read at once where heads are found in the log itself.
+const PAGE: u32 = 1_000;
 
 /// What a request id stands for (rule K11).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,7 +71,7 @@ pub trait EventStore: Send + Sync + fmt::Debug {
     /// # Errors
     /// When the store cannot be read.
     async fn heads(&self, after: Option<StreamId>, limit: u32) -> Result<Vec<(StreamId, Head)>, ReadError> {
-        heads::scan(self, after, limit).await
+        scan(self, after, limit).await
     }
 
     /// Returns what was opened under a request id (rule K11).
@@ -174,6 +150,27 @@ pub trait EventStore: Send + Sync + fmt::Debug {
     async fn wait_all(&self, after: Position) -> Result<Position, ReadError>;
 }
 
+/// Reads the whole log and returns a page of heads, in the order of streams.
+async fn scan<S: EventStore + ?Sized>(
+    store: &S,
+    after: Option<StreamId>,
+    limit: u32,
+) -> Result<Vec<(StreamId, Head)>, ReadError> {
+    let mut heads = BTreeMap::new();
+    let mut position = Position::START;
+    loop {
+        let page = store.read_all(position, PAGE).await?;
+        let Some((last, _)) = page.last() else { break };
+        position = *last;
+        for (_, envelope) in page {
+            if after.is_none_or(|after| envelope.stream > after) {
+                heads.insert(envelope.stream, Head { seq: envelope.seq, hash: envelope.hash });
+            }
+        }
+    }
+    Ok(heads.into_iter().take(usize::try_from(limit).unwrap_or(usize::MAX)).collect())
+}
+
 /// The store could not be read. Every caller that waited for the same read gets the error.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum ReadError {
@@ -239,4 +236,48 @@ pub enum RedactError {
     /// The store was closed in this process; nothing was deleted.
     #[error("the store is closed")]
     Closed,
+}
+
+#[cfg(test)]
+mod tests {
+    use debate_core::chain::{GENESIS, hash_of};
+    use debate_core::id::Timestamp;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::memory::MemoryStore;
+
+    #[tokio::test]
+    async fn the_log_itself_gives_the_heads_that_a_backend_gives() {
+        let store = MemoryStore::new();
+        for (id, length) in [(3, 2), (1, 5), (2, 1)] {
+            let stream = StreamId { kind: StreamKind::Debate, id: Uuid::from_u128(id) };
+            let mut hash = GENESIS;
+            let events = (1..=length).map(|seq| {
+                let mut envelope = Envelope {
+                    stream,
+                    seq: Seq(seq),
+                    kind: "noted".to_owned(),
+                    version: 1,
+                    at: Timestamp(0),
+                    tenant: String::new(),
+                    actor: "test".to_owned(),
+                    trace: None,
+                    body: "{}".to_owned(),
+                    prose: None,
+                    prose_digest: None,
+                    hash: Digest::default(),
+                };
+                hash = hash_of(&hash, &envelope);
+                envelope.hash = hash;
+                envelope
+            });
+            let events: Vec<Envelope> = events.collect();
+            store.append(Append::new(stream, Seq::START, events)).await.unwrap();
+        }
+        let all = store.heads(None, 10).await.unwrap();
+        assert_eq!(all.iter().map(|(_, head)| head.seq).collect::<Vec<_>>(), [Seq(5), Seq(1), Seq(2)]);
+        assert_eq!(scan(&store, None, 10).await.unwrap(), all);
+        assert_eq!(scan(&store, Some(all[0].0), 1).await.unwrap(), all[1..2]);
+    }
 }

@@ -2,8 +2,8 @@
 
 use debate_core::chain::{GENESIS, hash_of};
 use debate_core::envelope::{Envelope, StreamId};
+use debate_core::formats::review::reviewer::ReviewerName;
 use debate_core::id::{DebateId, Seq};
-use debate_core::policy::reviewer::ReviewerName;
 use debate_store::{Append, EventStore as _, SqliteOptions, SqliteStore};
 use serde_json::json;
 use tokio::runtime::Runtime;

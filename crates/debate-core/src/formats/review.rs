@@ -14,6 +14,7 @@ pub mod judged;
 pub mod outcome;
 mod plan;
 pub(super) mod request;
+pub mod reviewer;
 pub mod state;
 mod visibility;
 pub mod visible;

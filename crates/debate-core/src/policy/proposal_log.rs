@@ -6,10 +6,10 @@ use serde::Serialize;
 
 use super::event::{PolicyEvent, ProposalAccepted, ProposalMade, ProposalStarted};
 use super::insights::PolicyInsights;
-use super::reviewer::ReviewerName;
 use crate::chain::{ChainBreak, ChainCheck};
 use crate::codec::Head;
 use crate::envelope::Envelope;
+use crate::formats::review::reviewer::ReviewerName;
 use crate::id::{Digest, Seq, Timestamp};
 use crate::record::{Record as _, RecordError};
 

@@ -11,12 +11,12 @@ use debate_core::event::{
     ToolStarted, TurnAnswered, TurnProse,
 };
 use debate_core::formats::prediction::Prediction;
+use debate_core::formats::review::reviewer::ReviewerName;
 use debate_core::id::Digest;
 use debate_core::policy::event::{
     PolicyEvent, ProposalAccepted, ProposalFailed, ProposalMade, ProposalStarted, ProposalWritten,
 };
 use debate_core::policy::proposal_log::{ProposalLog, ProposalLogError};
-use debate_core::policy::reviewer::ReviewerName;
 use debate_core::prose::Prose;
 use serde_json::json;
 

@@ -9,7 +9,7 @@ use std::io::{self, Read as _, Write as _};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use debate_core::policy::reviewer::ReviewerName;
+use debate_core::formats::review::reviewer::ReviewerName;
 use debate_core::policy::system_prompt;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, mkdirat, open, openat, renameat, statat, unlinkat};
 use rustix::io::Errno;

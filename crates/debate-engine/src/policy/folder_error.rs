@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use debate_core::policy::reviewer::ReviewerName;
+use debate_core::formats::review::reviewer::ReviewerName;
 
 /// A file of a folder of reviewers cannot be read or written.
 #[derive(Debug, thiserror::Error)]

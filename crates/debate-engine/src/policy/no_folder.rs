@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use debate_core::policy::reviewer::ReviewerName;
+use debate_core::formats::review::reviewer::ReviewerName;
 
 use super::folder_error::FolderError;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use debate_core::policy::reviewer::ReviewerName;
+use debate_core::formats::review::reviewer::ReviewerName;
 use tokio::sync::OwnedMutexGuard;
 
 /// One semaphore for each reviewer; those that are neither taken nor waited for are dropped.

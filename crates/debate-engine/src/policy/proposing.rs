@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use debate_core::call::{Reserved, Tokens};
 use debate_core::codec::Head;
 use debate_core::event::{FailureKind, FailureProse, PromptRef, ReplyFacts};
+use debate_core::formats::review::reviewer::ReviewerName;
 use debate_core::id::Digest;
 use debate_core::policy::event::{
     PolicyEvent, ProposalFailed, ProposalMade, ProposalProse, ProposalStarted, ProposalWritten,
 };
 use debate_core::policy::insights::{Insights, PolicyInsights, Threshold};
-use debate_core::policy::reviewer::ReviewerName;
 use debate_core::prose::Prose;
 use debate_llm::Ending;
 use debate_prompts::policy::{self, Proposal};

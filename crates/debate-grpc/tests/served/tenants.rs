@@ -5,9 +5,9 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use debate_core::codec::{self, Author, Head};
+use debate_core::formats::review::reviewer::ReviewerName;
 use debate_core::id::{DebateId, Digest, Timestamp};
 use debate_core::policy::event::{PolicyEvent, ProposalAccepted};
-use debate_core::policy::reviewer::ReviewerName;
 use debate_engine::Engine;
 use debate_grpc::tokens::{Scope, TokenLimits, TokenWishes};
 use debate_prompts::prediction::PredictionPrompts;

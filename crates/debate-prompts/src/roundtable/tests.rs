@@ -400,7 +400,7 @@ fn p27_who_is_asked_again_sees_no_sample() {
     let mut prompt = render(&visible(Mode::DevilsAdvocate));
     assert!(whole(&prompt).contains("Your position statement"));
     let before = crate::tokens::count(&whole(&prompt));
-    crate::again::ask_again(&mut prompt, "the position repeats the instructions (P27)");
+    crate::retry::ask_again(&mut prompt, "the position repeats the instructions (P27)");
     let text = whole(&prompt);
     assert!(!text.contains("Your position statement") && !text.contains("in quotes above"), "{text}");
     assert!(text.contains("# Output format\n\nReply with one JSON object"), "{text}");
@@ -412,7 +412,7 @@ fn p27_who_is_asked_again_sees_no_sample() {
     );
     let mut other = render(&visible(Mode::Delphi));
     let before = whole(&other);
-    crate::again::ask_again(&mut other, "why");
+    crate::retry::ask_again(&mut other, "why");
     assert!(whole(&other).starts_with(&before), "{before}");
 }
 

@@ -12,7 +12,7 @@ use debate_core::id::{Digest, Seq};
 use debate_core::limits::Limits;
 use debate_core::record::Record;
 
-use crate::stage::Writer;
+use crate::writer::Writer;
 
 /// Where a debate is in its life.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! `debate policy accept`: records that a person has taken a proposal over.
 
-use debate_core::policy::reviewer::ReviewerName;
+use debate_core::formats::review::reviewer::ReviewerName;
 
 use crate::app_context::AppContext;
 use crate::args::Options;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use debate_core::policy::reviewer::ReviewerName;
+use debate_core::formats::review::reviewer::ReviewerName;
 use debate_engine::{Proposed, ReviewersFolder, Settings};
 use serde_json::json;
 

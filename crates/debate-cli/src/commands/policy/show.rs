@@ -1,8 +1,8 @@
 //! `debate policy show`: a proposal as it is recorded.
 
 use debate_core::counted::counted;
+use debate_core::formats::review::reviewer::ReviewerName;
 use debate_core::policy::proposal_log::Shown;
-use debate_core::policy::reviewer::ReviewerName;
 use serde_json::json;
 
 use crate::app_context::AppContext;

@@ -11,12 +11,12 @@ use super::config::{
     Speech,
 };
 use super::conflict::{self, Conflict, Operation, value_text};
+use super::reviewer::ReviewerName;
 use super::{Review, findings};
 use crate::format::Format as _;
 use crate::id::{Digest, Role, is_name};
 use crate::limits::{DEADLINE_MS_DEFAULT, Limits};
 use crate::models::ModelPlan;
-use crate::policy::reviewer::ReviewerName;
 use crate::request::limits::AskedLimits;
 use crate::request::sizes::{
     CONFLICTS_MAX, JUDGE_PASSES, LABEL_CHARS_MAX, NAME_CHARS_MAX, OPERATIONS_MAX, PAIRS, PARTICIPANTS_MAX,

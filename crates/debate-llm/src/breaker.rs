@@ -27,7 +27,7 @@ impl Default for BreakerPolicy {
 
 /// What became of a call that was let through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(crate) enum Outcome {
     /// The provider did its work, if only to refuse.
     Alive,
     /// The provider failed.
@@ -52,7 +52,7 @@ pub(crate) enum Change {
 /// It counts only while the circuit is as it was when the call began: what fails late, after the circuit has
 /// changed, says nothing new.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Ticket {
+pub(crate) struct Ticket {
     changes: u64,
 }
 
@@ -68,7 +68,7 @@ enum State {
 
 /// The state machine. It reads no clock: callers pass the time.
 #[derive(Debug)]
-pub(super) struct Breaker {
+pub(crate) struct Breaker {
     policy: BreakerPolicy,
     state: State,
     changes: u64,
@@ -76,12 +76,12 @@ pub(super) struct Breaker {
 
 impl Breaker {
     /// Makes a closed circuit.
-    pub(super) fn new(policy: BreakerPolicy) -> Self {
+    pub(crate) fn new(policy: BreakerPolicy) -> Self {
         Self { policy, state: State::Closed { failures: VecDeque::new() }, changes: 0 }
     }
 
     /// Returns how long a call would be refused, if it would; changes nothing.
-    pub(super) fn refuses(&self, now: Instant) -> Option<Duration> {
+    pub(crate) fn refuses(&self, now: Instant) -> Option<Duration> {
         match self.state {
             State::Closed { .. } | State::HalfOpen { is_trying: false } => None,
             State::Open { until } => {
@@ -95,7 +95,7 @@ impl Breaker {
     ///
     /// # Errors
     /// The time that is left.
-    pub(super) fn enter(&mut self, now: Instant) -> Result<(Ticket, Option<Change>), Duration> {
+    pub(crate) fn enter(&mut self, now: Instant) -> Result<(Ticket, Option<Change>), Duration> {
         if let Some(wait) = self.refuses(now) {
             return Err(wait);
         }
@@ -111,7 +111,7 @@ impl Breaker {
     }
 
     /// Takes a ticket back.
-    pub(super) fn leave(&mut self, now: Instant, ticket: Ticket, outcome: Outcome) -> Option<Change> {
+    pub(crate) fn leave(&mut self, now: Instant, ticket: Ticket, outcome: Outcome) -> Option<Change> {
         if ticket.changes != self.changes || self.policy.failures_max == 0 {
             return None;
         }
