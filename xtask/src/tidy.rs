@@ -1,5 +1,6 @@
 //! `cargo xtask tidy`: the rules of the house that no compiler checks, one line per violation.
 
+mod circles;
 mod edges;
 mod files;
 mod sources;
@@ -58,6 +59,7 @@ pub(crate) fn violations(workspace: &Workspace) -> Result<Vec<Violation>> {
     let packages = edges::packages(&workspace.metadata, &workspace.root)?;
     let mut violations = edges::violations(&packages);
     let sources = sources::under(&workspace.root, &workspace.target)?;
+    violations.extend(circles::violations(&sources));
     for source in &sources {
         violations.extend(files::violations(source));
         violations.extend(words::violations(source));
