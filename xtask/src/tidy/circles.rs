@@ -44,8 +44,13 @@ fn place(path: &str) -> Option<(&str, &str)> {
 /// Returns what follows `crate::` in the code, each name of a group included.
 fn named(text: &str) -> impl Iterator<Item = &str> {
     let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or(text);
-    let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
-    lines.flat_map(|line| line.split("crate::").skip(1)).flat_map(|rest| {
+    let is_code = |at: &usize| {
+        let line = code[..*at].rsplit('\n').next().unwrap_or_default();
+        !line.trim_start().starts_with("//")
+    };
+    let places = code.match_indices("crate::").map(|(at, _)| at).filter(is_code);
+    let names = places.map(|at| &code[at + "crate::".len()..]);
+    names.flat_map(|rest| {
         let group = rest.strip_prefix('{').map_or("", |group| group.split('}').next().unwrap_or(group));
         let first = if group.is_empty() { rest } else { "" };
         group.split(',').map(str::trim).chain([first]).map(ident)
@@ -85,7 +90,7 @@ mod tests {
         let sources = [
             source("crates/a/src/lib.rs", "use crate::one;"),
             source("crates/a/src/one.rs", "use crate::two::Two;\nuse crate::one::x;"),
-            source("crates/a/src/two/deep.rs", "use crate::{four, three};"),
+            source("crates/a/src/two/deep.rs", "use crate::{\n    four,\n    three,\n};"),
             source("crates/a/src/three.rs", "fn f() { crate::one::g() }"),
             source("crates/a/src/four.rs", "// crate::one\n#[cfg(test)]\nmod tests { use crate::one; }"),
             source("crates/a/src/one/tests.rs", "use crate::four;"),
