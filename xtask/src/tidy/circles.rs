@@ -44,12 +44,12 @@ fn place(path: &str) -> Option<(&str, &str)> {
 /// Returns what follows `crate::` in the code, each name of a group included.
 fn named(text: &str) -> impl Iterator<Item = &str> {
     let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or(text);
-    let is_code = |at: &usize| {
+    let is_code = move |at: &usize| {
         let line = code[..*at].rsplit('\n').next().unwrap_or_default();
         !line.trim_start().starts_with("//")
     };
     let places = code.match_indices("crate::").map(|(at, _)| at).filter(is_code);
-    let names = places.map(|at| &code[at + "crate::".len()..]);
+    let names = places.map(move |at| &code[at + "crate::".len()..]);
     names.flat_map(|rest| {
         let group = rest.strip_prefix('{').map_or("", |group| group.split('}').next().unwrap_or(group));
         let first = if group.is_empty() { rest } else { "" };
