@@ -5,9 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use debate_core::envelope::Envelope;
 use debate_core::format::Format;
-use debate_core::id::{DebateId, Digest, Timestamp};
+use debate_core::id::{Digest, Timestamp};
 use debate_core::limits::Limits;
 use debate_engine::{Engine, Prices, Settings, Tool};
 use debate_llm::ChatModel as _;

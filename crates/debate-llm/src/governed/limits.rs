@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use std::str::FromStr;
 use std::time::Duration;
 
-use super::breaker::BreakerPolicy;
+use crate::breaker::BreakerPolicy;
 
 /// How much may be asked of one provider, by all of its models together; unlimited unless set.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
