@@ -24,7 +24,7 @@ const DEBATES: [(&str, &str, Option<&str>); 7] = [
     ("investigation", "leap_second", None),
 ];
 
-/// What a million tokens of input and of output cost, in US dollars: those of a mid-sized model in 2026.
+/// Example prices, in US dollars for a million tokens of input and of output. No provider's.
 const DOLLARS: [f64; 2] = [2.0, 10.0];
 
 /// What the prompts of one debate take.

@@ -18,7 +18,7 @@ use crate::plain::one_line;
 pub(super) fn show(page: &mut Page, debate: &Debate<Prediction>, full: bool) {
     let result = Prediction::outcome(debate, Texts::Shown);
     let names = Names::of(debate);
-    answer(page, &names, &result);
+    answer(page, &names, &result, debate.parts_cut_note().as_ref());
     super::resolution::show(page, debate);
     side_by_side(page, debate.config(), &names, &result);
     roles::show(page, debate.config(), &names, &result, full);
@@ -70,7 +70,8 @@ pub(super) fn likeliest(debate: &Debate<Prediction>, label_chars: usize) -> Stri
     )
 }
 
-fn answer(page: &mut Page, names: &Names, result: &DebateResult) {
+/// Shows the probabilities and the notes but one, which the end of the page has in every format.
+fn answer(page: &mut Page, names: &Names, result: &DebateResult, noted_at_end: Option<&String>) {
     if result.probability_distribution.is_empty() {
         return;
     }
@@ -81,7 +82,8 @@ fn answer(page: &mut Page, names: &Names, result: &DebateResult) {
     for (label, entry) in labels.iter().zip(&result.probability_distribution) {
         page.bar(label, width, entry.probability);
     }
-    result.extra.notes.iter().for_each(|note| page.hanging(2, "! ", &one_line(note)));
+    let notes = result.extra.notes.iter().filter(|note| noted_at_end != Some(*note));
+    notes.for_each(|note| page.hanging(2, "! ", &one_line(note)));
 }
 
 /// Returns the mark of a number whose answer was repaired, nothing for any other (rule P29).

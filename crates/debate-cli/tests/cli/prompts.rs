@@ -76,6 +76,14 @@ fn k19_prompts_of_every_format_state_the_day_that_the_request_sets() {
 }
 
 #[test]
+fn k20_result_says_once_what_prompts_did_not_show() {
+    let program = Program::new();
+    let file = example("ice.json");
+    let ran = program.run(["run", file.to_str().unwrap(), "--preset", "contract"]);
+    assert_eq!(ran.stdout.matches("not all showed the whole of").count(), 1, "{}", ran.stdout);
+}
+
+#[test]
 fn p15_the_preset_is_the_options_then_the_requests_then_standard() {
     let program = Program::new();
     let versions = |file: &str, flags: &[&str]| -> String {
